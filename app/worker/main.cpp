@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// driftscope-worker: trains one run in a process of its own, for LibTorch's settings are the process's.
+//   --run    a WorkerRequest on stdin, WorkerEvents on stdout
+//   --probe  the environment fingerprint on stdout
+#include "execution/WorkerProtocol.h"
+#include "training/Hardware.h"
+#include "training/Trainer.h"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace {
+
+using namespace driftscope;
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t stopRequested = 0;
+
+/// The protocol's own descriptor: what libraries print to stdout goes to stderr instead.
+class EventStream {
+public:
+    EventStream() : m_fd(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
+    void send(const WorkerEvent& event) const {
+        const std::string line = toLine(event) + '\n';
+        // if nobody listens any more, the run is recorded all the same
+        [[maybe_unused]] const ssize_t written = ::write(m_fd, line.data(), line.size());
+    }
+
+private:
+    int m_fd;
+};
+
+std::int64_t peakMemoryBytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
+}
+
+WorkerEnded runTraining(const std::string& line, const EventStream& events) {
+    Clock::time_point start = Clock::now();
+    Clock::time_point lastSent{};
+    const TrainingObserver observer{
+        .started =
+            [&](std::int64_t steps, int threads) {
+                events.send(WorkerStarted{steps, threads});
+                start = Clock::now();
+            },
+        .stepped =
+            [&](std::int64_t step, double loss) {
+                if (Clock::now() - lastSent < std::chrono::milliseconds(30))
+                    return;
+                lastSent = Clock::now();
+                events.send(WorkerStepped{step, loss});
+            },
+        .isStopped = [] { return stopRequested != 0; },
+    };
+    WorkerEnded end;
+    try {
+        const WorkerRequest request = parseRequest(line);
+        end.state = train(request.config, request.file, observer);
+        if (end.state == RunState::Cancelled)
+            end.message = "stopped";
+    } catch (const Unavailable& reason) {
+        end = {RunState::Unavailable, reason.what(), 0, 0};
+    } catch (const std::exception& error) {
+        const std::string_view what = error.what(); // LibTorch appends a stack trace
+        end = {RunState::Failed, std::string(what.substr(0, what.find('\n'))), 0, 0};
+        std::cerr << what << '\n';
+    }
+    end.trainingSeconds = std::chrono::duration<double>(Clock::now() - start).count();
+    end.peakMemoryBytes = peakMemoryBytes();
+    return end;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    const std::string_view mode = argc == 2 ? argv[1] : "";
+    if (mode == "--probe") {
+        std::cout << environmentFingerprint() << std::endl;
+        return 0;
+    }
+    if (mode != "--run") {
+        std::cerr << "driftscope-worker is started by driftscope and driftscope-cli; see driftscope-cli run\n";
+        return 2;
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    std::signal(SIGTERM, [](int) { stopRequested = 1; });
+    std::signal(SIGINT, SIG_IGN); // Ctrl-C reaches the whole group; whoever started this process decides
+    std::signal(SIGPIPE, SIG_IGN);
+    const EventStream events;
+    std::string line;
+    std::getline(std::cin, line);
+    const WorkerEnded end = runTraining(line, events);
+    events.send(end);
+    return end.state == RunState::Finished || end.state == RunState::Cancelled ? 0 : 1;
+}

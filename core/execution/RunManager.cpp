@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "execution/RunManager.h"
+
+#include "execution/WorkerProcess.h"
+#include "recording/RunWriter.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
+#include <sched.h>
+#include <tuple>
+
+namespace driftscope {
+
+using Clock = std::chrono::steady_clock;
+
+int availableCores() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) == 0)
+        return std::max(1, CPU_COUNT(&set));
+    return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+RunManager::RunManager(StudyFolder folder, Options options, std::function<void()> wake)
+    : m_folder(std::move(folder)), m_options(std::move(options)), m_wake(std::move(wake)),
+      m_queue(m_folder.runs.size()), m_status(m_folder.runs.size()), m_isDirty(m_folder.runs.size(), true),
+      m_claimed(m_folder.runs.size(), 0) {
+    for (std::size_t i = 0; i < m_status.size(); ++i)
+        m_status[i].run = i;
+    std::iota(m_queue.begin(), m_queue.end(), std::size_t{0});
+    std::ranges::stable_sort(m_queue, {}, [this](std::size_t i) {
+        const RunConfig& run = m_folder.runs[i];
+        // many small micro-batches take longer than few large ones, float64 longer than float32
+        return std::tuple(!(run.isReference && !run.isTwin), !run.isReference,
+                          -run.train.steps.value_or(std::numeric_limits<std::int64_t>::max()),
+                          run.train.dtype != "float64", -run.train.accumulation);
+    });
+    const auto slots = std::min<std::size_t>(
+        m_queue.size(), static_cast<std::size_t>(std::clamp(m_options.jobs, 1, std::max(1, m_options.cores))));
+    for (std::size_t i = 0; i < slots; ++i)
+        m_slots.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+}
+
+RunManager::~RunManager() {
+    requestStop();
+    m_slots.clear(); // joins
+}
+
+void RunManager::requestStop() {
+    for (std::jthread& slot : m_slots)
+        slot.request_stop();
+}
+
+bool RunManager::isDone() const {
+    const std::lock_guard held(m_mutex);
+    return m_ended == m_status.size();
+}
+
+void RunManager::wait() {
+    std::unique_lock held(m_mutex);
+    m_changed.wait(held, [this] { return m_ended == m_status.size(); });
+}
+
+std::vector<RunStatus> RunManager::changes() {
+    const std::lock_guard held(m_mutex);
+    std::vector<RunStatus> changed;
+    for (std::size_t i = 0; i < m_status.size(); ++i)
+        if (m_isDirty[i])
+            changed.push_back(m_status[i]);
+    m_isDirty.assign(m_isDirty.size(), false);
+    return changed;
+}
+
+/// A run that inherits its thread count is taken to use every core until it has said what it got.
+int RunManager::coresFor(std::size_t run) const {
+    const auto asked = m_folder.runs[run].train.threads;
+    return static_cast<int>(std::min<std::int64_t>(asked.value_or(m_options.cores), m_options.cores));
+}
+
+std::optional<std::size_t> RunManager::takeNext(const std::stop_token& stop) {
+    std::unique_lock held(m_mutex);
+    auto next = m_queue.end();
+    const auto findNext = [&] {
+        next = std::ranges::find_if(
+            m_queue, [&](std::size_t run) { return coresFor(run) <= m_options.cores - m_coresInUse; });
+        return next != m_queue.end() || m_queue.empty();
+    };
+    if (!m_changed.wait(held, stop, findNext) || m_queue.empty())
+        return std::nullopt;
+    const std::size_t run = *next;
+    m_queue.erase(next);
+    m_claimed[run] = coresFor(run);
+    m_coresInUse += m_claimed[run];
+    return run;
+}
+
+void RunManager::serve(const std::stop_token& stop) {
+    while (const std::optional<std::size_t> run = takeNext(stop)) {
+        execute(*run, stop);
+        {
+            const std::lock_guard held(m_mutex);
+            m_coresInUse -= m_claimed[*run];
+            m_claimed[*run] = 0;
+        }
+        m_changed.notify_all();
+    }
+    // After a stop nobody takes what is left.
+    std::vector<std::size_t> left;
+    if (stop.stop_requested()) {
+        const std::lock_guard held(m_mutex);
+        left.swap(m_queue);
+    }
+    for (const std::size_t run : left)
+        finish(run, RunState::Cancelled, "stopped before it began");
+}
+
+void RunManager::execute(std::size_t run, const std::stop_token& stop) {
+    update(run, [](RunStatus& status) { status.state = RunState::Running; });
+    const RunConfig& config = m_folder.runs[run];
+    const auto start = Clock::now();
+    WorkerEnded end;
+    try {
+        end = runWorker(m_options.worker, {config, m_folder.runFile(config)}, m_folder.logFile(config), stop,
+                        [&](const WorkerEvent& event) {
+                            update(run, [&](RunStatus& status) {
+                                if (const auto* started = std::get_if<WorkerStarted>(&event)) {
+                                    status.steps = started->steps;
+                                    status.threads = started->threads;
+                                    const int cores = std::min(started->threads, m_options.cores);
+                                    m_coresInUse += cores - m_claimed[run];
+                                    m_claimed[run] = cores;
+                                } else if (const auto* stepped = std::get_if<WorkerStepped>(&event)) {
+                                    status.step = stepped->step;
+                                    status.loss = stepped->loss;
+                                }
+                            });
+                        });
+    } catch (const std::exception& error) {
+        end = {RunState::Failed, error.what(), 0, 0};
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    update(run, [&](RunStatus& status) {
+        status.seconds = seconds;
+        status.trainingSeconds = end.trainingSeconds;
+        status.peakMemoryBytes = end.peakMemoryBytes;
+        if (end.state == RunState::Finished)
+            status.step = status.steps;
+    });
+    finish(run, end.state, end.message);
+}
+
+void RunManager::finish(std::size_t run, RunState state, const std::string& message) {
+    std::string complete = message;
+    // The worker writes its own end; where it could not, the file must still say why.
+    if (state != RunState::Finished) {
+        try {
+            recordOutcome(m_folder.runFile(m_folder.runs[run]), m_folder.runs[run], state, message);
+        } catch (const std::exception& error) {
+            complete += std::string("; and that could not be recorded: ") + error.what();
+        }
+    }
+    {
+        const std::lock_guard held(m_mutex);
+        ++m_ended;
+        m_status[run].state = state;
+        m_status[run].message = complete;
+        m_isDirty[run] = true;
+    }
+    m_changed.notify_all();
+    m_wake();
+}
+
+void RunManager::update(std::size_t run, const std::function<void(RunStatus&)>& change) {
+    {
+        const std::lock_guard held(m_mutex);
+        change(m_status[run]);
+        m_isDirty[run] = true;
+    }
+    m_changed.notify_all();
+    m_wake();
+}
+
+} // namespace driftscope

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "execution/WorkerEnvironment.h"
+
+namespace driftscope {
+
+std::vector<std::pair<std::string, std::string>> workerEnvironment(const TrainConfig& config) {
+    std::vector<std::pair<std::string, std::string>> variables;
+    if (config.threads) {
+        const std::string count = std::to_string(*config.threads);
+        for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"})
+            variables.emplace_back(name, count);
+        // would let OpenMP hand out fewer threads than asked for
+        variables.emplace_back("OMP_DYNAMIC", "false");
+    }
+    struct Isa {
+        const char *value, *aten, *onednn, *openblas;
+    };
+    static constexpr Isa isas[] = {{"default", "default", "SSE41", "Nehalem"},
+                                   {"avx2", "avx2", "AVX2", "Haswell"},
+                                   {"avx512", "avx512", "AVX512_CORE", "SkylakeX"}};
+    for (const Isa& isa : isas)
+        if (config.cpuIsa == isa.value) {
+            variables.emplace_back("ATEN_CPU_CAPABILITY", isa.aten);
+            variables.emplace_back("ONEDNN_MAX_CPU_ISA", isa.onednn);
+            variables.emplace_back("DNNL_MAX_CPU_ISA", isa.onednn);
+            variables.emplace_back("OPENBLAS_CORETYPE", isa.openblas);
+        }
+    return variables;
+}
+
+} // namespace driftscope

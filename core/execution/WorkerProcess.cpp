@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "execution/WorkerProcess.h"
+
+#include "execution/WorkerEnvironment.h"
+
+#include <boost/process.hpp>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace driftscope {
+namespace {
+
+namespace bp = boost::process;
+namespace fs = std::filesystem;
+using namespace std::chrono_literals;
+
+constexpr auto patience = 10s; ///< between SIGTERM and SIGKILL
+
+/// Boost's pipes stay open in every process started meanwhile, and would keep a dead worker's output
+/// from ending: close them there.
+bp::pipe privatePipe() {
+    bp::pipe pipe;
+    for (const int fd : {pipe.native_source(), pipe.native_sink()})
+        ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return pipe;
+}
+
+/// Sends SIGTERM at a stop request, and SIGKILL where that does not help.
+class Terminator {
+public:
+    Terminator(pid_t pid, std::stop_token stop)
+        : m_thread([this, pid, stop = std::move(stop)](const std::stop_token& ended) {
+              std::mutex mutex;
+              std::condition_variable_any wake;
+              const std::stop_callback onStop(stop, [&] {
+                  { const std::lock_guard held(mutex); }
+                  wake.notify_all();
+              });
+              std::unique_lock lock(mutex);
+              wake.wait(lock, ended, [&] { return stop.stop_requested(); });
+              if (ended.stop_requested())
+                  return;
+              m_fired = true;
+              ::kill(pid, SIGTERM);
+              if (!wake.wait_for(lock, ended, patience, [] { return false; }) && !ended.stop_requested())
+                  ::kill(pid, SIGKILL);
+          }) {}
+
+    [[nodiscard]] bool hasFired() const { return m_fired; }
+
+private:
+    std::atomic<bool> m_fired = false;
+    std::jthread m_thread;
+};
+
+/// The last line that says something, for the message of a run that crashed.
+std::string lastLine(const fs::path& log) {
+    std::ifstream in(log);
+    std::string last;
+    for (std::string line; std::getline(in, line);)
+        if (line.find_first_not_of(" \t\r") != std::string::npos)
+            last = line;
+    return last.substr(0, 300);
+}
+
+WorkerEnded endOf(const bp::child& child, const fs::path& log, bool wasStopped) {
+    const int status = child.native_exit_code();
+    if (wasStopped)
+        return {RunState::Cancelled, "stopped", 0, 0};
+    std::string message;
+    if (WIFSIGNALED(status))
+        message = fmt::format("the worker process was killed by signal {} ({})", WTERMSIG(status),
+                              ::strsignal(WTERMSIG(status)));
+    else
+        message = fmt::format("the worker process ended with exit code {}", WEXITSTATUS(status));
+    if (const std::string last = lastLine(log); !last.empty())
+        message += fmt::format("; its last words: {}", last);
+    return {RunState::Failed, message, 0, 0};
+}
+
+} // namespace
+
+WorkerEnded runWorker(const fs::path& worker, const WorkerRequest& request, const fs::path& log,
+                      std::stop_token stop, const std::function<void(const WorkerEvent&)>& onEvent) {
+    bp::environment environment = boost::this_process::environment();
+    for (const auto& [name, value] : workerEnvironment(request.config.train))
+        environment[name] = value;
+
+    std::optional<bp::child> child;
+    bp::ipstream output;
+    {
+        static std::mutex starting; // no other process starts between a pipe's creation and its marking
+        const std::lock_guard held(starting);
+        bp::opstream input(privatePipe());
+        output = bp::ipstream(privatePipe());
+        std::error_code error;
+        child.emplace(worker.string(), "--run", bp::std_in < input, bp::std_out > output, bp::std_err > log.string(),
+                      environment, error);
+        if (error)
+            throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
+        input << toLine(request) << std::endl;
+    }
+    std::optional<WorkerEnded> end;
+    bool wasStopped = false;
+    {
+        const Terminator terminator(child->id(), stop);
+        for (std::string line; std::getline(output, line);) {
+            WorkerEvent event = parseEvent(line);
+            if (auto* ended = std::get_if<WorkerEnded>(&event))
+                end = std::move(*ended);
+            else
+                onEvent(event);
+        }
+        std::error_code ignored;
+        child->wait(ignored);
+        wasStopped = terminator.hasFired();
+    }
+    if (end)
+        return *end;
+    return endOf(*child, log, wasStopped);
+}
+
+fs::path findWorker() {
+    if (const char* named = std::getenv("DRIFTSCOPE_WORKER"))
+        return named;
+    const fs::path program = fs::read_symlink("/proc/self/exe");
+    for (const fs::path& path :
+         {program.parent_path() / "driftscope-worker", program.parent_path() / "../lib/driftscope/driftscope-worker",
+          program.parent_path() / "../libexec/driftscope/driftscope-worker"})
+        if (fs::exists(path))
+            return fs::weakly_canonical(path);
+    throw ExecutionError(fmt::format("driftscope-worker, which trains, was not found beside {}; this build has no "
+                                     "LibTorch, or set DRIFTSCOPE_WORKER",
+                                     program.string()));
+}
+
+std::string probeWorker(const fs::path& worker) {
+    bp::ipstream output;
+    std::error_code error;
+    bp::child child(worker.string(), "--probe", bp::std_in < bp::null, bp::std_out > output, bp::std_err > bp::null,
+                    error);
+    if (error)
+        throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
+    std::string line;
+    std::getline(output, line);
+    child.wait(error);
+    if (line.empty() || child.exit_code() != 0)
+        throw ExecutionError(fmt::format("{}: does not answer", worker.string()));
+    return line;
+}
+
+} // namespace driftscope

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Starts one worker process, hands its events on, and waits for its end.
+#pragma once
+
+#include "execution/WorkerProtocol.h"
+
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+
+namespace driftscope {
+
+/// Runs the worker on this thread until it ends. `onEvent` sees started and stepped events; the end is
+/// returned, also that of a process that crashed or was killed. A stop request asks the worker to stop
+/// (SIGTERM) and kills it if it does not within ten seconds. The worker's stderr goes to `log`.
+/// Throws ExecutionError if the worker can't be started.
+WorkerEnded runWorker(const std::filesystem::path& worker, const WorkerRequest& request,
+                      const std::filesystem::path& log, std::stop_token stop,
+                      const std::function<void(const WorkerEvent&)>& onEvent);
+
+/// driftscope-worker beside the running program, or what DRIFTSCOPE_WORKER names. Throws ExecutionError.
+std::filesystem::path findWorker();
+
+/// The environment fingerprint (JSON) as a worker with these settings sees it. Throws ExecutionError.
+std::string probeWorker(const std::filesystem::path& worker);
+
+} // namespace driftscope

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "execution/WorkerProtocol.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <limits>
+
+namespace driftscope {
+
+using Json = nlohmann::ordered_json;
+
+std::string toLine(const WorkerRequest& request) {
+    return Json{{"run", Json::parse(toJson(request.config))}, {"file", request.file.string()}}.dump();
+}
+
+std::string toLine(const WorkerEvent& event) {
+    struct Visitor {
+        Json operator()(const WorkerStarted& e) const {
+            return {{"event", "started"}, {"steps", e.steps}, {"threads", e.threads}};
+        }
+        Json operator()(const WorkerStepped& e) const { // a loss that is no number travels as null
+            return {{"event", "step"}, {"step", e.step}, {"loss", e.loss}};
+        }
+        Json operator()(const WorkerEnded& e) const {
+            return {{"event", nameOf(e.state)},
+                    {"message", e.message},
+                    {"seconds", e.trainingSeconds},
+                    {"peak_memory", e.peakMemoryBytes}};
+        }
+    };
+    return std::visit(Visitor{}, event).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+WorkerRequest parseRequest(std::string_view line) {
+    try {
+        const Json in = Json::parse(line);
+        return {runConfigFromJson(in.at("run").dump()), in.at("file").get<std::string>()};
+    } catch (const Json::exception& error) {
+        throw ExecutionError(fmt::format("the worker's request is not understood: {}", error.what()));
+    }
+}
+
+WorkerEvent parseEvent(std::string_view line) {
+    try {
+        const Json in = Json::parse(line);
+        const auto name = in.at("event").get<std::string>();
+        if (name == "started")
+            return WorkerStarted{in.at("steps").get<std::int64_t>(), in.at("threads").get<int>()};
+        if (name == "step") {
+            const Json& loss = in.at("loss");
+            return WorkerStepped{in.at("step").get<std::int64_t>(),
+                                 loss.is_null() ? std::numeric_limits<double>::quiet_NaN() : loss.get<double>()};
+        }
+        for (const RunState state :
+             {RunState::Finished, RunState::Failed, RunState::Cancelled, RunState::Unavailable})
+            if (name == nameOf(state))
+                return WorkerEnded{state, in.at("message").get<std::string>(), in.at("seconds").get<double>(),
+                                   in.at("peak_memory").get<std::int64_t>()};
+        throw ExecutionError(fmt::format("the worker's event \"{}\" is not known", name));
+    } catch (const Json::exception& error) {
+        throw ExecutionError(fmt::format("the worker's event is not understood: {}", error.what()));
+    }
+}
+
+} // namespace driftscope

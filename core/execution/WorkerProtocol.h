@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a run manager and its worker processes say to each other: a JSON line in, JSON lines out.
+#pragma once
+
+#include "recording/RunFile.h"
+#include "study/RunConfig.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace driftscope {
+
+struct WorkerRequest {
+    RunConfig config;
+    std::filesystem::path file; ///< run file to write; empty: train without recording
+};
+
+struct WorkerStarted {
+    std::int64_t steps = 0;
+    int threads = 0; ///< what the run really got
+};
+struct WorkerStepped {
+    std::int64_t step = 0;
+    double loss = 0;
+};
+struct WorkerEnded {
+    RunState state = RunState::Failed;
+    std::string message;
+    double trainingSeconds = 0; ///< from the first step on; without the start of the process
+    std::int64_t peakMemoryBytes = 0;
+};
+using WorkerEvent = std::variant<WorkerStarted, WorkerStepped, WorkerEnded>;
+
+/// One line each, without the line's end.
+std::string toLine(const WorkerRequest& request);
+std::string toLine(const WorkerEvent& event);
+
+/// Throw ExecutionError on anything else.
+WorkerRequest parseRequest(std::string_view line);
+WorkerEvent parseEvent(std::string_view line);
+
+struct ExecutionError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+} // namespace driftscope

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "recording/RunReader.h"
+
+#include "recording/FileDescriptor.h"
+#include "recording/Hdf5.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fcntl.h>
+#include <limits>
+#include <numeric>
+#include <sys/mman.h>
+
+namespace driftscope {
+
+namespace fs = std::filesystem;
+using hdf5::Handle;
+
+TensorRow::TensorRow(DType type, std::vector<std::byte> read)
+    : m_type(type), m_owned(std::make_shared<const std::vector<std::byte>>(std::move(read))), m_bytes(*m_owned) {}
+
+namespace {
+
+/// A whole file, mapped read-only and shared: rows written later show up.
+class Mapping {
+public:
+    explicit Mapping(const FileDescriptor& file) : m_size(file.size()) {
+        if (m_size == 0)
+            return;
+        void* address = ::mmap(nullptr, m_size, PROT_READ, MAP_SHARED, file.fd(), 0);
+        m_address = address == MAP_FAILED ? nullptr : static_cast<const std::byte*>(address);
+    }
+    ~Mapping() {
+        if (m_address)
+            ::munmap(const_cast<std::byte*>(m_address), m_size);
+    }
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+
+    [[nodiscard]] std::span<const std::byte> bytes() const { return {m_address, m_address ? m_size : 0}; }
+
+private:
+    const std::byte* m_address = nullptr;
+    std::uint64_t m_size = 0;
+};
+
+/// A dataset of rows: mapped where it lies in the file as memory wants it, else read through HDF5.
+struct RowDataset {
+    Handle dataset;
+    hid_t memoryType = -1;
+    std::uint64_t rows = 0;
+    std::uint64_t rowBytes = 0;
+    std::optional<std::span<const std::byte>> mapped;
+
+    [[nodiscard]] std::vector<std::byte> read(std::uint64_t row) const {
+        const auto held = hdf5::lock();
+        const Handle space(H5Dget_space(dataset.id()), H5Sclose);
+        const std::vector<hsize_t> shape = hdf5::shapeOf(dataset.id());
+        std::vector<hsize_t> start(shape.size(), 0);
+        std::vector<hsize_t> count(shape);
+        start[0] = row;
+        count[0] = 1;
+        H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+        const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
+        std::vector<std::byte> bytes(rowBytes);
+        hdf5::checked(H5Dread(dataset.id(), memoryType, memory.id(), space.id(), H5P_DEFAULT, bytes.data()),
+                      "a row cannot be read");
+        return bytes;
+    }
+};
+
+/// The dataset's type as memory holds it, if it is one that Driftscope knows.
+std::optional<DType> dtypeOf(hid_t type) {
+    if (H5Tget_class(type) != H5T_FLOAT)
+        return std::nullopt;
+    const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
+    if (H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0)
+        return DType::Float32;
+    if (H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0)
+        return DType::Float64;
+    return std::nullopt;
+}
+
+} // namespace
+
+struct RunReader::Implementation {
+    fs::path path;
+    FileDescriptor descriptor;
+    std::unique_ptr<Mapping> mapping;
+    Handle file;
+    std::string runId, created, generator, environment;
+    std::optional<RunConfig> config;
+    std::vector<std::int64_t> steps;
+    std::vector<TensorInfo> parameters;
+    std::optional<RowDataset> progress, sampleIds, batchDigest;
+    std::vector<RowDataset> weights, gradients, weightDigests, gradientDigests;
+
+    ~Implementation() { // HDF5 identifiers are closed under its lock
+        const auto held = hdf5::lock();
+        for (auto* datasets : {&weights, &gradients, &weightDigests, &gradientDigests})
+            datasets->clear();
+        progress.reset();
+        sampleIds.reset();
+        batchDigest.reset();
+        file.reset();
+    }
+
+    [[noreturn]] void fail(const std::string& what) const {
+        throw RecordingError(fmt::format("{}: {}", path.string(), what));
+    }
+
+    /// None if there is no such dataset inside this file.
+    std::optional<RowDataset> open(const std::string& name, hid_t memoryType) {
+        if (!hdf5::hasLocal(file.id(), name))
+            return std::nullopt;
+        RowDataset result;
+        result.dataset = Handle(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
+        if (!result.dataset)
+            return std::nullopt;
+        const std::vector<hsize_t> shape = hdf5::shapeOf(result.dataset.id());
+        if (shape.empty())
+            fail(fmt::format("{} is not a dataset with a row per recorded step", name));
+        result.memoryType = memoryType;
+        result.rows = shape[0];
+        result.rowBytes = H5Tget_size(memoryType);
+        for (std::size_t i = 1; i < shape.size(); ++i) {
+            if (shape[i] != 0 && result.rowBytes > (std::uint64_t{1} << 46) / shape[i])
+                fail(fmt::format("{} is implausibly large", name));
+            result.rowBytes *= shape[i];
+        }
+        if (result.rows != 0 && result.rowBytes > (std::uint64_t{1} << 50) / result.rows)
+            fail(fmt::format("{} is implausibly large", name));
+
+        const Handle properties(H5Dget_create_plist(result.dataset.id()), H5Pclose);
+        const H5D_layout_t layout = H5Pget_layout(properties.id());
+        if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(properties.id()) > 0))
+            fail(fmt::format("{} keeps its values in another file, which is not followed", name));
+        const Handle type(H5Dget_type(result.dataset.id()), H5Tclose);
+        const haddr_t offset = H5Dget_offset(result.dataset.id());
+        const std::uint64_t bytes = result.rows * result.rowBytes;
+        if (layout != H5D_CONTIGUOUS || offset == HADDR_UNDEF || offset % 8 != 0 ||
+            H5Tequal(type.id(), memoryType) <= 0)
+            return result;
+        const std::span<const std::byte> whole = mapping->bytes();
+        if (offset > whole.size() || bytes > whole.size() - offset)
+            fail(fmt::format("{} ends behind the end of the file: the file is cut off", name));
+        result.mapped = whole.subspan(offset, bytes);
+        return result;
+    }
+
+    void readMetadata();
+    void readParameters();
+    Digest digest(const RowDataset& digests, std::size_t row) const;
+    TensorRow tensor(const std::vector<RowDataset>& datasets, std::size_t parameter, std::size_t row) const;
+};
+
+RunReader::RunReader(const fs::path& path) : m(std::make_unique<Implementation>()) {
+    const auto held = hdf5::lock();
+    m->path = path;
+    m->file = hdf5::openReadOnly(path);
+    m->descriptor = FileDescriptor(path, O_RDONLY);
+    m->mapping = std::make_unique<Mapping>(m->descriptor);
+    m->readMetadata();
+    m->readParameters();
+}
+
+RunReader::~RunReader() = default;
+RunReader::RunReader(RunReader&&) noexcept = default;
+RunReader& RunReader::operator=(RunReader&&) noexcept = default;
+
+void RunReader::Implementation::readMetadata() {
+    const std::string format = hdf5::readTextAttribute(file.id(), "format");
+    if (!format.empty() && format != runFormat)
+        fail(fmt::format("is a \"{}\" file, not a \"{}\" file", format, runFormat));
+    runId = hdf5::readTextAttribute(file.id(), "run_id");
+    created = hdf5::readTextAttribute(file.id(), "created");
+    generator = hdf5::readTextAttribute(file.id(), "generator");
+    environment = hdf5::readText(file.id(), "/environment");
+    if (environment.empty())
+        environment = "{}";
+    if (const std::string text = hdf5::readText(file.id(), "/config"); !text.empty() && format == runFormat) {
+        try {
+            config = runConfigFromJson(text);
+        } catch (const StudyError& error) {
+            fail(fmt::format("/config: {}", error.what()));
+        }
+    }
+    progress = open("/progress", H5T_NATIVE_INT64);
+    if (progress && progress->rows * progress->rowBytes != 2 * sizeof(std::int64_t))
+        fail("/progress must be two integers: rows and state");
+    sampleIds = open("/batch/sample_ids", H5T_NATIVE_INT64);
+    batchDigest = open("/batch/digest", H5T_NATIVE_UINT64);
+    if (batchDigest && batchDigest->rowBytes != sizeof(Digest))
+        fail("/batch/digest must have two integers per row");
+    steps = hdf5::readAll<std::int64_t>(file.id(), "/step");
+}
+
+void RunReader::Implementation::readParameters() {
+    if (!hdf5::hasLocal(file.id(), "/weights"))
+        fail("has no /weights: not a run file");
+    const bool hasGradientValues = hdf5::hasLocal(file.id(), "/gradients");
+    for (const std::string& name : hdf5::childrenOf(file.id(), "/weights")) {
+        const std::string dataset = "/weights/" + name;
+        const Handle opened(H5Dopen2(file.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
+        if (!opened)
+            fail(fmt::format("{} is not a dataset", dataset));
+        const Handle type(H5Dget_type(opened.id()), H5Tclose);
+        const std::optional<DType> dtype = dtypeOf(type.id());
+        if (!dtype)
+            fail(fmt::format("{}: its type is not known; allowed: float32, float64", dataset));
+        const hid_t memory = *dtype == DType::Float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
+        weights.push_back(*open(dataset, memory));
+        const std::vector<hsize_t> shape = hdf5::shapeOf(opened.id());
+        parameters.push_back({name, *dtype, {shape.begin() + 1, shape.end()}});
+
+        const auto matching = [&](const std::string& other, hid_t memoryType, std::uint64_t rowBytes) {
+            std::optional<RowDataset> found = open(other, memoryType);
+            if (found && (found->rows != weights.back().rows || found->rowBytes != rowBytes))
+                fail(fmt::format("{} has another shape than {}", other, dataset));
+            return found;
+        };
+        if (hasGradientValues) {
+            auto found = matching("/gradients/" + name, memory, weights.back().rowBytes);
+            if (!found)
+                fail(fmt::format("/gradients has no {}", name));
+            gradients.push_back(std::move(*found));
+        }
+        for (auto [group, digests] :
+             {std::pair("/digest/weights/", &weightDigests), std::pair("/digest/gradient/", &gradientDigests)})
+            if (auto found = matching(group + name, H5T_NATIVE_UINT64, sizeof(Digest)))
+                digests->push_back(std::move(*found));
+    }
+    for (const auto* digests : {&weightDigests, &gradientDigests})
+        if (!digests->empty() && digests->size() != parameters.size())
+            fail("/digest does not name every tensor of /weights");
+
+    std::uint64_t rows = weights.empty() ? steps.size() : weights.front().rows;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        if (weights[i].rows != rows)
+            fail(fmt::format("/weights/{} has {} rows, others have {}", parameters[i].name, weights[i].rows, rows));
+    if (steps.empty() && rows > 0) {
+        steps.resize(rows);
+        std::iota(steps.begin(), steps.end(), std::int64_t{0});
+    }
+    if (steps.size() != rows)
+        fail(fmt::format("/step has {} rows, /weights has {}", steps.size(), rows));
+    if (!std::ranges::is_sorted(steps, std::less_equal<>{}))
+        fail("/step must rise from row to row");
+    for (const auto* dataset : {&sampleIds, &batchDigest})
+        if (*dataset && (*dataset)->rows != rows)
+            fail(fmt::format("/batch has {} rows, /weights has {}", (*dataset)->rows, rows));
+}
+
+const fs::path& RunReader::file() const { return m->path; }
+const std::string& RunReader::runId() const { return m->runId; }
+const std::string& RunReader::created() const { return m->created; }
+const std::string& RunReader::generator() const { return m->generator; }
+const std::optional<RunConfig>& RunReader::config() const { return m->config; }
+const std::string& RunReader::environment() const { return m->environment; }
+std::span<const std::int64_t> RunReader::steps() const { return m->steps; }
+std::span<const TensorInfo> RunReader::parameters() const { return m->parameters; }
+bool RunReader::hasGradients() const { return !m->gradients.empty(); }
+bool RunReader::hasDigests() const { return !m->weightDigests.empty(); }
+
+RunProgress RunReader::progress() const {
+    if (!m->progress)
+        return {static_cast<std::int64_t>(m->steps.size()), RunState::Finished};
+    std::int64_t numbers[2];
+    if (m->progress->mapped)
+        m->descriptor.readAt(
+            static_cast<std::uint64_t>(m->progress->mapped->data() - m->mapping->bytes().data()),
+            std::as_writable_bytes(std::span(numbers)));
+    else {
+        std::memcpy(&numbers[0], m->progress->read(0).data(), sizeof numbers[0]);
+        std::memcpy(&numbers[1], m->progress->read(1).data(), sizeof numbers[1]);
+    }
+    RunProgress progress{std::clamp<std::int64_t>(numbers[0], 0, static_cast<std::int64_t>(m->steps.size())),
+                         static_cast<RunState>(numbers[1])};
+    if (numbers[1] < 0 || numbers[1] > 4)
+        progress.state = RunState::Failed;
+    if (progress.state == RunState::Running && !m->descriptor.isInUse())
+        progress.state = RunState::Failed;
+    return progress;
+}
+
+std::string RunReader::message() const {
+    const auto held = hdf5::lock();
+    // /message changes behind HDF5's back: a handle of its own sees it as it is
+    std::string text;
+    try {
+        text = hdf5::readText(hdf5::openReadOnly(m->path).id(), "/message");
+    } catch (const RecordingError&) { // the file may have been moved meanwhile
+        text = hdf5::readText(m->file.id(), "/message");
+    }
+    if (text.empty() && progress().state == RunState::Failed)
+        return "the process that recorded this run ended without a word";
+    return text;
+}
+
+TensorRow RunReader::Implementation::tensor(const std::vector<RowDataset>& datasets, std::size_t parameter,
+                                            std::size_t row) const {
+    const RowDataset& dataset = datasets.at(parameter);
+    if (row >= dataset.rows)
+        throw std::out_of_range("RunReader: row");
+    const DType type = parameters[parameter].dtype;
+    if (dataset.mapped)
+        return {type, dataset.mapped->subspan(row * dataset.rowBytes, dataset.rowBytes)};
+    return {type, dataset.read(row)};
+}
+
+TensorRow RunReader::weights(std::size_t parameter, std::size_t row) const {
+    return m->tensor(m->weights, parameter, row);
+}
+
+TensorRow RunReader::gradients(std::size_t parameter, std::size_t row) const {
+    return m->tensor(m->gradients, parameter, row);
+}
+
+Digest RunReader::Implementation::digest(const RowDataset& digests, std::size_t row) const {
+    Digest digest;
+    if (digests.mapped)
+        std::memcpy(digest.data(), digests.mapped->data() + row * sizeof digest, sizeof digest);
+    else
+        std::memcpy(digest.data(), digests.read(row).data(), sizeof digest);
+    return digest;
+}
+
+Digest RunReader::weightDigest(std::size_t parameter, std::size_t row) const {
+    if (m->weightDigests.empty())
+        return digestOf(weights(parameter, row).bytes());
+    return m->digest(m->weightDigests.at(parameter), row);
+}
+
+std::optional<Digest> RunReader::gradientDigest(std::size_t parameter, std::size_t row) const {
+    if (!m->gradientDigests.empty())
+        return m->digest(m->gradientDigests.at(parameter), row);
+    if (!m->gradients.empty())
+        return digestOf(gradients(parameter, row).bytes());
+    return std::nullopt;
+}
+
+std::optional<Digest> RunReader::batchDigest(std::size_t row) const {
+    if (!m->batchDigest)
+        return std::nullopt;
+    return m->digest(*m->batchDigest, row);
+}
+
+std::vector<double> RunReader::scalar(Scalar scalar) const {
+    const auto rows = static_cast<std::size_t>(progress().rows);
+    const auto held = hdf5::lock();
+    std::vector<double> values =
+        hdf5::readAll<double>(hdf5::openReadOnly(m->path).id(), fmt::format("/scalars/{}", scalarNames[scalar]));
+    values.resize(std::min(values.size(), rows));
+    return values;
+}
+
+std::vector<std::int64_t> RunReader::sampleIds(std::size_t row) const {
+    if (!m->sampleIds)
+        return {};
+    std::vector<std::byte> bytes;
+    std::span<const std::byte> view;
+    if (m->sampleIds->mapped)
+        view = m->sampleIds->mapped->subspan(row * m->sampleIds->rowBytes, m->sampleIds->rowBytes);
+    else
+        view = bytes = m->sampleIds->read(row);
+    std::vector<std::int64_t> ids(view.size() / sizeof(std::int64_t));
+    std::memcpy(ids.data(), view.data(), view.size());
+    return ids;
+}
+
+} // namespace driftscope

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Reads a run file, ours or a foreign one, also while it is being written. Rows of contiguous datasets
+// are mapped, others read through HDF5. Safe to use from several threads.
+#pragma once
+
+#include "recording/Digest.h"
+#include "recording/RunFile.h"
+#include "recording/TensorInfo.h"
+#include "study/RunConfig.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driftscope {
+
+/// The values of one tensor at one row. Borrows from the reader, unless it had to be read.
+class TensorRow {
+public:
+    TensorRow(DType type, std::span<const std::byte> mapped) : m_type(type), m_bytes(mapped) {}
+    TensorRow(DType type, std::vector<std::byte> read);
+
+    [[nodiscard]] DType dtype() const { return m_type; }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return m_bytes; }
+    /// T must be dtype's type.
+    template <class T>
+    [[nodiscard]] std::span<const T> values() const {
+        return {reinterpret_cast<const T*>(m_bytes.data()), m_bytes.size() / sizeof(T)};
+    }
+
+private:
+    DType m_type;
+    std::shared_ptr<const std::vector<std::byte>> m_owned;
+    std::span<const std::byte> m_bytes;
+};
+
+class RunReader {
+public:
+    /// Throws RecordingError, which names the file, if it is no run file: no HDF5, no /weights, or
+    /// sizes that contradict each other.
+    explicit RunReader(const std::filesystem::path& file);
+    ~RunReader();
+    RunReader(RunReader&&) noexcept;
+    RunReader& operator=(RunReader&&) noexcept;
+
+    [[nodiscard]] const std::filesystem::path& file() const;
+    [[nodiscard]] const std::string& runId() const;            ///< "" in files of others
+    [[nodiscard]] const std::string& created() const;          ///< ISO 8601, or ""
+    [[nodiscard]] const std::string& generator() const;
+    [[nodiscard]] const std::optional<RunConfig>& config() const; ///< none in files of others
+    [[nodiscard]] const std::string& environment() const;      ///< JSON, "{}" if there is none
+
+    /// Rows and state as they are now. A run that says it is running while no process writes it is
+    /// Failed. Files without /progress are finished.
+    [[nodiscard]] RunProgress progress() const;
+    [[nodiscard]] std::string message() const;
+
+    [[nodiscard]] std::span<const std::int64_t> steps() const; ///< of all rows, written yet or not
+    [[nodiscard]] std::span<const TensorInfo> parameters() const;
+    [[nodiscard]] bool hasGradients() const;
+    [[nodiscard]] bool hasDigests() const;
+
+    /// row < progress().rows. Throws RecordingError.
+    [[nodiscard]] TensorRow weights(std::size_t parameter, std::size_t row) const;
+    [[nodiscard]] TensorRow gradients(std::size_t parameter, std::size_t row) const;
+
+    /// Recorded digests, or computed from the values where a foreign file has none.
+    [[nodiscard]] Digest weightDigest(std::size_t parameter, std::size_t row) const;
+    /// None if the file has neither gradients nor their digests.
+    [[nodiscard]] std::optional<Digest> gradientDigest(std::size_t parameter, std::size_t row) const;
+    [[nodiscard]] std::optional<Digest> batchDigest(std::size_t row) const;
+
+    [[nodiscard]] std::vector<double> scalar(Scalar scalar) const; ///< of the rows written; may be empty
+    [[nodiscard]] std::vector<std::int64_t> sampleIds(std::size_t row) const;
+
+private:
+    struct Implementation;
+    std::unique_ptr<Implementation> m;
+};
+
+} // namespace driftscope

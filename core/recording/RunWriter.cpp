@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "recording/RunWriter.h"
+
+#include "analysis/SumOfSquares.h"
+#include "recording/FileDescriptor.h"
+#include "recording/RunLayout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <fcntl.h>
+#include <limits>
+#include <mutex>
+#include <thread>
+
+namespace driftscope {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// One row is filled while another is written and a third waits: enough to even out the disk.
+constexpr std::size_t rowBuffers = 3;
+
+std::span<const std::byte> bytesOf(const auto& range) { return std::as_bytes(std::span(range)); }
+
+void writeOutcome(const FileDescriptor& file, const RunLayout& layout, RunState state, std::string_view message) {
+    // cut at a character's start, so that the rest stays valid UTF-8
+    std::size_t length = std::min(message.size(), messageBytes - 1);
+    while (length > 0 && length < message.size() && (static_cast<unsigned char>(message[length]) & 0xC0) == 0x80)
+        --length;
+    std::string text(message.substr(0, length));
+    text.resize(messageBytes, '\0');
+    file.writeAt(layout.message.offset, bytesOf(text));
+    const auto number = static_cast<std::int64_t>(state);
+    file.writeAt(layout.progress.offset + sizeof number, bytesOf(std::span(&number, 1)));
+}
+
+} // namespace
+
+std::span<std::byte> RunRow::weights(std::size_t i) {
+    return std::span(m_weights).subspan((*m_offsets)[i], (*m_offsets)[i + 1] - (*m_offsets)[i]);
+}
+
+std::span<std::byte> RunRow::gradients(std::size_t i) {
+    return std::span(m_gradients).subspan((*m_offsets)[i], (*m_offsets)[i + 1] - (*m_offsets)[i]);
+}
+
+struct RunWriter::Implementation {
+    FileDescriptor file;
+    RunLayout layout;
+    std::vector<TensorInfo> parameters;
+
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::vector<std::unique_ptr<RunRow>> idle;
+    std::deque<std::unique_ptr<RunRow>> queue;
+    bool isBusy = false;
+    bool isFinished = false;
+    std::exception_ptr error;
+    std::int64_t rows = 0;
+    std::jthread thread;
+
+    void work(const std::stop_token& stop);
+    void write(RunRow& row);
+    void drain(std::unique_lock<std::mutex>& held);
+};
+
+RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::make_unique<Implementation>()) {
+    if (fs::exists(path))
+        throw RecordingError(fmt::format("{}: exists already", path.string()));
+    const fs::path temporary = path.string() + ".new";
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    try {
+        m->layout = createRunFile(temporary, schema);
+        m->file = FileDescriptor(temporary, O_RDWR);
+        m->file.reserve(m->file.size());
+        m->file.markInUse();
+        fs::rename(temporary, path);
+    } catch (const fs::filesystem_error& error) {
+        fs::remove(temporary, ignored);
+        throw RecordingError(fmt::format("{}: {}", path.string(), error.code().message()));
+    } catch (...) {
+        fs::remove(temporary, ignored);
+        throw;
+    }
+    m->parameters = schema.parameters;
+
+    auto offsets = std::make_shared<std::vector<std::size_t>>(1, 0);
+    for (const TensorInfo& tensor : schema.parameters)
+        offsets->push_back(offsets->back() + tensor.bytes());
+    for (std::size_t i = 0; i < rowBuffers; ++i) {
+        auto row = std::make_unique<RunRow>();
+        row->m_offsets = offsets;
+        row->m_weights.resize(offsets->back());
+        row->m_gradients.resize(offsets->back());
+        row->sampleIds.resize(static_cast<std::size_t>(schema.config.train.batch));
+        m->idle.push_back(std::move(row));
+    }
+    m->thread = std::jthread([this](const std::stop_token& stop) { m->work(stop); });
+}
+
+RunWriter::~RunWriter() {
+    try {
+        if (!m->isFinished)
+            finish(RunState::Failed, "the recording was not finished");
+    } catch (const std::exception&) { // the failure itself is in the file or can't be
+    }
+}
+
+std::unique_ptr<RunRow> RunWriter::nextRow() {
+    std::unique_lock held(m->mutex);
+    m->changed.wait(held, [this] { return !m->idle.empty() || m->error; });
+    if (m->error)
+        std::rethrow_exception(m->error);
+    std::unique_ptr<RunRow> row = std::move(m->idle.back());
+    m->idle.pop_back();
+    row->scalars.fill(std::numeric_limits<double>::quiet_NaN());
+    std::ranges::fill(row->sampleIds, -1);
+    row->batchDigest = {};
+    row->hasGradients = false;
+    return row;
+}
+
+void RunWriter::append(std::unique_ptr<RunRow> row) {
+    {
+        const std::lock_guard held(m->mutex);
+        m->queue.push_back(std::move(row));
+    }
+    m->changed.notify_all();
+}
+
+void RunWriter::finish(RunState state, std::string_view message) {
+    std::unique_lock held(m->mutex);
+    m->isFinished = true;
+    m->drain(held);
+    if (m->error) {
+        try {
+            std::rethrow_exception(m->error);
+        } catch (const std::exception& error) {
+            writeOutcome(m->file, m->layout, RunState::Failed, error.what());
+            throw;
+        }
+    }
+    writeOutcome(m->file, m->layout, state, message);
+}
+
+void RunWriter::Implementation::drain(std::unique_lock<std::mutex>& held) {
+    changed.wait(held, [this] { return (queue.empty() && !isBusy) || error; });
+}
+
+void RunWriter::Implementation::work(const std::stop_token& stop) {
+    std::unique_lock held(mutex);
+    while (changed.wait(held, stop, [this] { return !queue.empty(); })) {
+        std::unique_ptr<RunRow> row = std::move(queue.front());
+        queue.pop_front();
+        isBusy = true;
+        held.unlock();
+        std::exception_ptr failure;
+        try {
+            write(*row);
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        held.lock();
+        isBusy = false;
+        if (failure)
+            error = failure;
+        idle.push_back(std::move(row));
+        changed.notify_all();
+        if (error)
+            return;
+    }
+}
+
+void RunWriter::Implementation::write(RunRow& row) {
+    const auto at = [this](const DatasetPlace& place) {
+        return place.offset + static_cast<std::uint64_t>(rows) * place.rowBytes;
+    };
+    double squaredNorm = 0;
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+        const std::span<const std::byte> weights = row.weights(i);
+        file.writeAt(at(layout.weights[i]), weights);
+        file.writeAt(at(layout.weightDigests[i]), bytesOf(digestOf(weights)));
+
+        Digest digest{};
+        if (row.hasGradients) {
+            const std::span<const std::byte> gradient = row.gradients(i);
+            digest = digestOf(gradient);
+            squaredNorm += sumOfSquares(gradient, parameters[i].dtype);
+        }
+        file.writeAt(at(layout.gradientDigests[i]), bytesOf(digest));
+        if (layout.gradients.empty())
+            continue;
+        if (!row.hasGradients)
+            std::ranges::fill(row.gradients(i), std::byte{0xFF}); // all ones is a NaN in every float type
+        file.writeAt(at(layout.gradients[i]), row.gradients(i));
+    }
+    if (row.hasGradients)
+        row.scalars[GradNormSq] = squaredNorm;
+    for (std::size_t i = 0; i < ScalarCount; ++i)
+        file.writeAt(at(layout.scalars[i]), bytesOf(std::span(&row.scalars[i], 1)));
+    file.writeAt(at(layout.sampleIds), bytesOf(row.sampleIds));
+    file.writeAt(at(layout.batchDigest), bytesOf(row.batchDigest));
+
+    ++rows;
+    file.writeAt(layout.progress.offset, bytesOf(std::span(&rows, 1)));
+}
+
+void recordOutcome(const fs::path& path, const RunConfig& config, RunState state, std::string_view message) {
+    if (!fs::exists(path)) {
+        RunWriter(path, {.config = config, .environment = "{}", .steps = {}, .parameters = {}})
+            .finish(state, message);
+        return;
+    }
+    const RunLayout layout = findOutcome(path);
+    writeOutcome(FileDescriptor(path, O_RDWR), layout, state, message);
+}
+
+} // namespace driftscope

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "recording/StudyFolder.h"
+
+#include "recording/RunFile.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+namespace driftscope {
+
+namespace fs = std::filesystem;
+
+fs::path StudyFolder::runFile(const RunConfig& run) const { return path / "runs" / (run.id + ".h5"); }
+fs::path StudyFolder::logFile(const RunConfig& run) const { return path / "runs" / (run.id + ".log"); }
+fs::path StudyFolder::resultsFile() const { return path / "study.h5"; }
+
+std::optional<std::size_t> StudyFolder::referenceOf(std::size_t run) const {
+    const bool isTwin = runs.at(run).isTwin;
+    std::optional<std::size_t> plain;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        if (!runs[i].isReference)
+            continue;
+        if (runs[i].isTwin == isTwin)
+            return i == run ? std::nullopt : std::optional(i);
+        plain = i;
+    }
+    return plain; // a twin whose reference is float64 itself is compared with that
+}
+
+StudyFolder createStudyFolder(const fs::path& path, const Study& study) {
+    std::vector<RunConfig> runs = expand(study);
+    std::error_code error;
+    if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
+        throw RecordingError(fmt::format("{}: exists already; give a new name with -o", path.string()));
+    fs::create_directories(path / "runs", error);
+    if (error)
+        throw RecordingError(fmt::format("{}: cannot be created: {}", path.string(), error.message()));
+
+    const fs::path file = path / "study.toml";
+    const fs::path temporary = path / "study.toml.new";
+    std::ofstream out(temporary, std::ios::binary);
+    out << toToml(study);
+    out.close();
+    if (!out)
+        throw RecordingError(fmt::format("{}: cannot be written", file.string()));
+    fs::rename(temporary, file);
+    return {path, study, std::move(runs)};
+}
+
+StudyFolder openStudyFolder(const fs::path& path) {
+    if (!fs::is_directory(path))
+        throw RecordingError(fmt::format("{}: no such study folder", path.string()));
+    if (!fs::exists(path / "study.toml"))
+        throw RecordingError(fmt::format("{}: not a study folder: it has no study.toml", path.string()));
+    Study study = readStudy(path / "study.toml");
+    std::vector<RunConfig> runs = expand(study);
+    return {path, std::move(study), std::move(runs)};
+}
+
+} // namespace driftscope

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A study on the disk: study.toml, runs/<id>.h5 with runs/<id>.log, and study.h5 with the results.
+#pragma once
+
+#include "study/Study.h"
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+namespace driftscope {
+
+struct StudyFolder {
+    std::filesystem::path path;
+    Study study;
+    std::vector<RunConfig> runs; ///< expand(study)
+
+    [[nodiscard]] std::filesystem::path runFile(const RunConfig& run) const;
+    [[nodiscard]] std::filesystem::path logFile(const RunConfig& run) const;
+    [[nodiscard]] std::filesystem::path resultsFile() const;
+
+    /// Position in `runs` of the run that this one is compared with: the reference, or its twin.
+    /// None for the reference itself.
+    [[nodiscard]] std::optional<std::size_t> referenceOf(std::size_t run) const;
+};
+
+/// Writes the study into a new folder. Throws RecordingError if the folder exists and isn't empty.
+StudyFolder createStudyFolder(const std::filesystem::path& path, const Study& study);
+
+/// Throws StudyError or RecordingError.
+StudyFolder openStudyFolder(const std::filesystem::path& path);
+
+} // namespace driftscope

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a recorded tensor is: name, layer, type and shape.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driftscope {
+
+enum class DType { Float32, Float64 };
+
+constexpr std::size_t sizeBytes(DType type) { return type == DType::Float32 ? 4 : 8; }
+constexpr std::string_view nameOf(DType type) { return type == DType::Float32 ? "float32" : "float64"; }
+
+struct TensorInfo {
+    std::string name; ///< as in PyTorch's state_dict: "fc1.weight"
+    DType dtype = DType::Float32;
+    std::vector<std::uint64_t> shape; ///< empty: a scalar
+
+    bool operator==(const TensorInfo&) const = default;
+
+    [[nodiscard]] std::uint64_t elements() const {
+        std::uint64_t count = 1;
+        for (const std::uint64_t extent : shape)
+            count *= extent;
+        return count;
+    }
+    [[nodiscard]] std::uint64_t bytes() const { return elements() * sizeBytes(dtype); }
+};
+
+/// The module that owns the parameter: "fc1" for "fc1.weight", "" for a parameter of the model itself.
+inline std::string_view layerOf(std::string_view tensor) {
+    const std::size_t dot = tensor.rfind('.');
+    return dot == std::string_view::npos ? std::string_view{} : tensor.substr(0, dot);
+}
+
+/// "weight" for "fc1.weight".
+inline std::string_view kindOf(std::string_view tensor) { return tensor.substr(tensor.rfind('.') + 1); }
+
+} // namespace driftscope

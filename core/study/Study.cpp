@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "study/Study.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+namespace driftscope {
+namespace {
+
+bool isReference(const Study& study, const std::vector<Assignment>& settings) {
+    return std::ranges::all_of(study.reference, [&](const Assignment& wanted) {
+        return std::ranges::find(settings, wanted) != settings.end();
+    });
+}
+
+/// "acc2_thr1": file-name safe, and told apart where texts differ only in characters it replaces.
+std::string runId(const RunConfig& run, std::set<std::string>& taken) {
+    std::string id;
+    for (const auto& [key, value] : run.settings) {
+        std::string text = fmt::format("{}{}", settingOfAxis(key).shortName, toText(value));
+        std::ranges::replace_if(
+            text, [](unsigned char c) { return !std::isalnum(c) && c != '.' && c != '+' && c != '-'; }, '-');
+        if (text.size() > 40)
+            text.erase(0, text.size() - 40);
+        id += (id.empty() ? "" : "_") + text;
+    }
+    if (id.empty())
+        id = "run";
+    if (id.front() == '.')
+        id.front() = '-';
+    std::string unique = id;
+    for (int n = 2; !taken.insert(unique).second; ++n)
+        unique = fmt::format("{}~{}", id, n);
+    return unique;
+}
+
+} // namespace
+
+std::vector<RunConfig> expand(const Study& study) {
+    std::vector<RunConfig> runs;
+    std::set<std::string> ids;
+    std::vector<std::size_t> index(study.axes.size(), 0);
+    bool hasReference = false;
+    for (bool more = true; more;) {
+        RunConfig run = study.base;
+        run.study = study.name;
+        for (std::size_t i = 0; i < study.axes.size(); ++i) {
+            const auto& [key, values] = study.axes[i];
+            settingOfAxis(key).set(run, values[index[i]]);
+            run.settings.push_back({key, values[index[i]]});
+        }
+        run.id = runId(run, ids);
+        run.isReference = !hasReference && isReference(study, run.settings);
+        hasReference |= run.isReference;
+        validate(run);
+        runs.push_back(std::move(run));
+
+        more = false;
+        for (std::size_t i = index.size(); i-- > 0 && !more;) {
+            index[i] = (index[i] + 1) % study.axes[i].values.size();
+            more = index[i] != 0;
+        }
+    }
+    if (study.twin == "float64") {
+        const std::size_t count = runs.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (runs[i].train.dtype == "float64")
+                continue;
+            RunConfig twin = runs[i];
+            twin.isTwin = true;
+            twin.train.dtype = "float64";
+            twin.id += "~float64";
+            runs.push_back(std::move(twin));
+        }
+    }
+    return runs;
+}
+
+void applyOverride(Study& study, std::string_view keyAndValues) {
+    const std::size_t equals = keyAndValues.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == keyAndValues.size())
+        throw StudyError(fmt::format("--set {}: expected key=value or key=value,value,…", keyAndValues));
+    const SettingSpec& spec = settingOfAxis(keyAndValues.substr(0, equals));
+    const std::string key = spec.axisKey();
+
+    std::vector<SettingValue> values;
+    const std::string_view text = keyAndValues.substr(equals + 1);
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find(',', start), text.size());
+        values.push_back(parseValue(spec, text.substr(start, end - start)));
+        start = end + 1;
+    }
+    setAxis(study, spec, std::move(values));
+    expand(study); // a combination that is impossible is bad input here, not later
+}
+
+void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> values) {
+    const std::string key = spec.axisKey();
+    if (key == "repeat" && values.size() == 1) {
+        const auto count = std::get<std::int64_t>(values.front());
+        values.clear();
+        for (std::int64_t i = 1; i <= count; ++i)
+            values.emplace_back(i);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+        if (std::find(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(i), values[i]) !=
+            values.begin() + static_cast<std::ptrdiff_t>(i))
+            throw StudyError(fmt::format("{} names {} twice; to run the same settings again use the "
+                                         "axis repeat",
+                                         key, toText(values[i])));
+
+    const auto axis = std::ranges::find(study.axes, key, &Axis::key);
+    const auto reference = std::ranges::find(study.reference, key, &Assignment::key);
+    if (values.size() == 1) {
+        spec.set(study.base, values.front());
+        // steps and epochs exclude each other: the one that is set last holds
+        if (key == "steps")
+            study.base.train.epochs.reset();
+        if (key == "epochs")
+            study.base.train.steps.reset();
+        if (axis != study.axes.end()) {
+            study.axes.erase(axis);
+            study.reference.erase(reference);
+        }
+        return;
+    }
+    if (axis == study.axes.end()) {
+        study.reference.push_back({key, values.front()});
+        study.axes.push_back({key, std::move(values)});
+        return;
+    }
+    if (std::ranges::find(values, reference->value) == values.end())
+        reference->value = values.front();
+    axis->values = std::move(values);
+}
+
+} // namespace driftscope

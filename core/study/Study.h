@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A study: one training recipe and the axes that vary. TOML in, validated, expanded to runs.
+#pragma once
+
+#include "study/RunConfig.h"
+#include "study/Setting.h"
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace driftscope {
+
+struct Axis {
+    std::string key;
+    std::vector<SettingValue> values;
+};
+
+struct Study {
+    std::string name;
+    std::string description;
+    std::string twin = "none"; ///< "float64": every run once more in float64
+    RunConfig base;            ///< settings that no axis overrides
+    std::vector<Axis> axes;
+    std::vector<Assignment> reference; ///< one value per axis, in the order of axes
+};
+
+/// Reads and checks a study. `source` is for messages ("file:line:column: …") and its folder is what
+/// relative data paths refer to. Throws StudyError.
+Study parseStudy(std::string_view toml, const std::filesystem::path& source);
+Study readStudy(const std::filesystem::path& file);
+
+/// TOML that parses to the same study.
+std::string toToml(const Study& study);
+
+/// Makes the setting an axis with these values, or overrides it in the base where there is one value;
+/// repeat = n means the axis 1 … n. Throws StudyError if a value is named twice.
+void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> values);
+
+/// The user's `--set key=v1,v2`: one value overrides the setting, several make an axis.
+/// Throws StudyError.
+void applyOverride(Study& study, std::string_view keyAndValues);
+
+/// All combinations of the axes' values in order, the last axis fastest; the reference first among
+/// equals is marked. Twins, if any, follow all runs. Throws StudyError if a combination is impossible.
+std::vector<RunConfig> expand(const Study& study);
+
+/// A study that comes with the program (resources/studies), compiled in.
+struct BuiltInStudy {
+    std::string_view name;
+    std::string_view toml;
+};
+std::span<const BuiltInStudy> builtInStudies();
+
+/// Reads a study from a .toml file, a study folder, or by the name of a built-in one. Throws
+/// StudyError that lists what there is.
+Study loadStudy(const std::string& pathOrName);
+
+} // namespace driftscope

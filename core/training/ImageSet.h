@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Labelled 8-bit images in memory, from the files that data sets come in. No LibTorch here.
+#pragma once
+
+#include "study/RunConfig.h"
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace driftscope {
+
+/// Data that is missing or malformed: names the file, what was expected and how to get it.
+struct DataError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct ImageSet {
+    std::int64_t samples = 0;
+    std::int64_t channels = 0, height = 0, width = 0;
+    std::int64_t classes = 0;
+    std::vector<std::uint8_t> pixels; ///< samples × channels × height × width
+    std::vector<std::int64_t> labels; ///< samples, each in [0, classes)
+    std::string description;          ///< one line for reports: where from, how many, what was done to them
+};
+
+/// Loads what the configuration asks for, at most `limit` samples, fitted to `shape` if one is given.
+/// Throws DataError.
+ImageSet loadImages(const DataConfig& config);
+
+/// "idx" or "cifar10", by the files in the folder. Throws DataError that lists what is looked for.
+std::string detectDataKind(const std::string& folder);
+
+} // namespace driftscope

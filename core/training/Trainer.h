@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Trains one run as configured and records it. One process trains one run: LibTorch's settings are the
+// process's.
+#pragma once
+
+#include "recording/RunFile.h"
+#include "study/RunConfig.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+namespace driftscope {
+
+/// What a training tells whoever started it. All called on the trainer's thread.
+struct TrainingObserver {
+    std::function<void(std::int64_t steps, int threads)> started;
+    std::function<void(std::int64_t step, double loss)> stepped;
+    std::function<bool()> isStopped; ///< asked before each step; true ends the run as cancelled
+};
+
+/// Applies the settings, trains, and records to `file`, which must not exist (empty: trains without
+/// recording, for benchmarks). Returns Finished or Cancelled. Throws Unavailable, and for everything
+/// else that goes wrong a std::exception; what was recorded until then stays, with the message.
+RunState train(const RunConfig& config, const std::filesystem::path& file, const TrainingObserver& observer);
+
+} // namespace driftscope
