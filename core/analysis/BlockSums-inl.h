@@ -10,8 +10,8 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include "DivergenceTotals.h"
-#include "UlpVectors-inl.h"
+#include "analysis/DivergenceTotals.h"
+#include "analysis/UlpVectors-inl.h"
 
 #include <algorithm>
 
@@ -39,7 +39,7 @@ struct BlockResult {
     double differenceTimesReference;
     double absoluteDifference;
     double maxAbsolute;
-    double ratioExcess; ///< above 0: some |a − r| / max(|r|, …) is larger than the largest so far
+    double maxRelative; ///< 0 if it is not larger than the largest of the blocks before
     std::uint64_t ulpMax;
     std::uint64_t ulpSumLow;
     std::uint64_t ulpSumHigh;
@@ -71,20 +71,43 @@ template <class D> HWY_INLINE std::uint64_t sumOfIntegers(D d, hn::Vec<D> v) {
     return sum;
 }
 
-// Σ (a − r)(a + r) is not summed: it is 2 Σ (a − r) r + Σ (a − r)², which costs one multiplication less.
-struct RealSums {
+// |a − r| / max(|r|, smallest normal) without a division: whether any is above the threshold.
+// Exact only within the range of float64, which float32 never leaves.
+struct RatioAbove {
+    VReal threshold;
+    VReal excess = hn::Zero(DReal());
+
+    // User-provided constructors, as implicit ones would not be compiled for the instruction set.
+    HWY_INLINE explicit RatioAbove(double largestSoFar)
+        : threshold(hn::Set(DReal(), largestSoFar * (1 + 0x1p-50))) {}
+    HWY_INLINE void add(VReal absolute, VReal base) {
+        excess = hn::Max(excess, hn::NegMulAdd(threshold, base, absolute));
+    }
+    HWY_INLINE bool any() const { return maxOf(excess) > 0; }
+};
+
+struct LargestRatio {
+    VReal ratio = hn::Zero(DReal());
+
+    HWY_INLINE explicit LargestRatio(double) {}
+    HWY_INLINE void add(VReal absolute, VReal base) {
+        ratio = hn::Max(ratio, hn::Div(absolute, base));
+    }
+    HWY_INLINE double value() const { return maxOf(ratio); }
+};
+
+// Σ (a − r)(a + r) is not summed: it is 2 Σ (a − r) r + Σ (a − r)², which costs one addition less.
+template <class Ratio> struct RealSums {
     VReal squaredDifference = hn::Zero(DReal());
     VReal squaredReference = hn::Zero(DReal());
     VReal differenceTimesReference = hn::Zero(DReal());
     VReal absoluteDifference = hn::Zero(DReal());
     VReal maxAbsolute = hn::Zero(DReal());
-    VReal ratioExcess = hn::Zero(DReal());
     VReal smallestNormal;
-    VReal ratioThreshold;
+    Ratio ratio;
 
-    // A user-provided constructor, as the implicit one would not be compiled for the instruction set.
-    HWY_INLINE RealSums(double smallest, double threshold)
-        : smallestNormal(hn::Set(DReal(), smallest)), ratioThreshold(hn::Set(DReal(), threshold)) {}
+    HWY_INLINE RealSums(double smallest, double largestRatio)
+        : smallestNormal(hn::Set(DReal(), smallest)), ratio(largestRatio) {}
 
     HWY_INLINE void add(VReal a, VReal r) {
         const auto difference = hn::Sub(a, r);
@@ -94,8 +117,7 @@ struct RealSums {
         differenceTimesReference = hn::MulAdd(difference, r, differenceTimesReference);
         absoluteDifference = hn::Add(absoluteDifference, absolute);
         maxAbsolute = hn::Max(maxAbsolute, absolute);
-        const auto base = hn::Max(hn::Abs(r), smallestNormal);
-        ratioExcess = hn::Max(ratioExcess, hn::NegMulAdd(ratioThreshold, base, absolute));
+        ratio.add(absolute, hn::Max(hn::Abs(r), smallestNormal));
     }
 
     HWY_INLINE void store(BlockResult& result) const {
@@ -104,7 +126,6 @@ struct RealSums {
         result.differenceTimesReference = sumOf(differenceTimesReference);
         result.absoluteDifference = sumOf(absoluteDifference);
         result.maxAbsolute = maxOf(maxAbsolute);
-        result.ratioExcess = maxOf(ratioExcess);
     }
 };
 
@@ -187,10 +208,23 @@ template <typename T> struct DistantIntegers {
     }
 };
 
-// n elements, a multiple of the number of lanes; one code for each.
+HWY_NOINLINE double largestRatio(const float* a, const float* r, std::size_t n) {
+    const DReal dd;
+    const hn::Rebind<float, DReal> half;
+    const auto smallest = hn::Set(dd, static_cast<double>(std::numeric_limits<float>::min()));
+    LargestRatio largest(0);
+    for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
+        const auto va = hn::PromoteTo(dd, hn::LoadU(half, a + i));
+        const auto vr = hn::PromoteTo(dd, hn::LoadU(half, r + i));
+        largest.add(hn::Abs(hn::Sub(va, vr)), hn::Max(hn::Abs(vr), smallest));
+    }
+    return largest.value();
+}
+
+// n elements, a multiple of the number of lanes; one code for each. largestSoFar: of the ratios.
 template <class Integers>
-HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n,
-                                  double ratioThreshold, std::uint8_t* codes) {
+HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n, double largestSoFar,
+                                  std::uint8_t* codes) {
     const hn::ScalableTag<float> df;
     const DBits<float> du;
     const DReal dd;
@@ -198,7 +232,7 @@ HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n,
     constexpr std::size_t ahead = prefetchBytes / sizeof(float);
     const std::size_t lanes = hn::Lanes(df);
     const std::size_t halfLanes = hn::Lanes(half);
-    RealSums reals(std::numeric_limits<float>::min(), ratioThreshold);
+    RealSums<RatioAbove> reals(std::numeric_limits<float>::min(), largestSoFar);
     Integers integers;
     for (std::size_t i = 0; i < n; i += lanes) {
         hwy::Prefetch(a + i + ahead);
@@ -213,19 +247,19 @@ HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n,
     BlockResult result;
     reals.store(result);
     integers.store(result);
+    result.maxRelative = reals.ratio.any() ? largestRatio(a, r, n) : 0;
     return result;
 }
 
 template <class Integers>
 HWY_NOINLINE BlockResult sumBlock(const double* a, const double* r, std::size_t n,
-                                  double ratioThreshold, std::uint8_t* codes) {
+                                  double largestSoFar, std::uint8_t* codes) {
     const DReal dd;
     const DBits<double> du;
     constexpr std::size_t ahead = prefetchBytes / sizeof(double);
-    const std::size_t lanes = hn::Lanes(dd);
-    RealSums reals(std::numeric_limits<double>::min(), ratioThreshold);
+    RealSums<LargestRatio> reals(std::numeric_limits<double>::min(), largestSoFar);
     Integers integers;
-    for (std::size_t i = 0; i < n; i += lanes) {
+    for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
         hwy::Prefetch(a + i + ahead);
         hwy::Prefetch(r + i + ahead);
         const auto va = hn::LoadU(dd, a + i);
@@ -236,7 +270,77 @@ HWY_NOINLINE BlockResult sumBlock(const double* a, const double* r, std::size_t 
     BlockResult result;
     reals.store(result);
     integers.store(result);
+    result.maxRelative = reals.ratio.value();
     return result;
+}
+
+// Σ x², for n a multiple of twice the number of lanes.
+HWY_INLINE double sumOfSquares(const float* x, std::size_t n) {
+    const DReal dd;
+    const hn::Rebind<float, DReal> half;
+    auto sum = hn::Zero(dd);
+    for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
+        const auto v = hn::PromoteTo(dd, hn::LoadU(half, x + i));
+        sum = hn::MulAdd(v, v, sum);
+    }
+    return sumOf(sum);
+}
+
+HWY_INLINE double sumOfSquares(const double* x, std::size_t n) {
+    const DReal dd;
+    auto sum = hn::Zero(dd);
+    for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
+        const auto v = hn::LoadU(dd, x + i);
+        sum = hn::MulAdd(v, v, sum);
+    }
+    return sumOf(sum);
+}
+
+struct IdenticalResult {
+    bool identical;
+    double squares;
+};
+
+// Whether the n elements are the same bits on both sides, and the sum of their squares.
+HWY_INLINE IdenticalResult sumIdentical(const float* a, const float* r, std::size_t n) {
+    const hn::ScalableTag<float> df;
+    const DBits<float> du;
+    const DReal dd;
+    const hn::Rebind<float, DReal> half;
+    const std::size_t lanes = hn::Lanes(df);
+    const std::size_t halfLanes = hn::Lanes(half);
+    auto lower = hn::Zero(dd);
+    auto upper = hn::Zero(dd);
+    auto differing = hn::Zero(du);
+    for (std::size_t i = 0; i < n; i += lanes) {
+        differing = hn::Or(differing, hn::Xor(hn::BitCast(du, hn::LoadU(df, a + i)),
+                                              hn::BitCast(du, hn::LoadU(df, r + i))));
+        const auto first = hn::PromoteTo(dd, hn::LoadU(half, r + i));
+        const auto second = hn::PromoteTo(dd, hn::LoadU(half, r + i + halfLanes));
+        lower = hn::MulAdd(first, first, lower);
+        upper = hn::MulAdd(second, second, upper);
+    }
+    return {hn::AllTrue(du, hn::Eq(differing, hn::Zero(du))), sumOf(hn::Add(lower, upper))};
+}
+
+HWY_INLINE IdenticalResult sumIdentical(const double* a, const double* r, std::size_t n) {
+    const DReal dd;
+    const DBits<double> du;
+    const std::size_t lanes = hn::Lanes(dd);
+    auto even = hn::Zero(dd);
+    auto odd = hn::Zero(dd);
+    auto differing = hn::Zero(du);
+    for (std::size_t i = 0; i < n; i += 2 * lanes) {
+        const auto first = hn::LoadU(dd, r + i);
+        const auto second = hn::LoadU(dd, r + i + lanes);
+        const auto both =
+            hn::Or(hn::Xor(hn::BitCast(du, hn::LoadU(dd, a + i)), hn::BitCast(du, first)),
+                   hn::Xor(hn::BitCast(du, hn::LoadU(dd, a + i + lanes)), hn::BitCast(du, second)));
+        differing = hn::Or(differing, both);
+        even = hn::MulAdd(first, first, even);
+        odd = hn::MulAdd(second, second, odd);
+    }
+    return {hn::AllTrue(du, hn::Eq(differing, hn::Zero(du))), sumOf(hn::Add(even, odd))};
 }
 
 #endif // HWY_TARGET != HWY_SCALAR

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "Divergence.h"
+#include "analysis/Divergence.h"
 
-#include "DivergenceTotals.h"
+#include "analysis/DivergenceTotals.h"
 
 #include <algorithm>
 #include <cmath>

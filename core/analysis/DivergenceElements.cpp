@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The divergence of single elements, in every case that floating point knows.
-#include "DivergenceTotals.h"
+#include "analysis/DivergenceTotals.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // What the divergence kernels add up: the sums of a Divergence, kept wider until the pass is over.
 #pragma once
 
-#include "Divergence.h"
+#include "analysis/Divergence.h"
 
 #include <bit>
 #include <cstddef>

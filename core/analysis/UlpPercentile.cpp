@@ -2,9 +2,9 @@
 // Percentiles by narrowing: the histogram says which bin holds the percentile; that bin is counted again
 // in finer buckets until a bucket is one distance. Bins up to 2048 wide, which is what rounding gives,
 // need one pass; memory stays constant.
-#include "Divergence.h"
+#include "analysis/Divergence.h"
 
-#include "DivergenceTotals.h"
+#include "analysis/DivergenceTotals.h"
 
 #include <algorithm>
 #include <cmath>

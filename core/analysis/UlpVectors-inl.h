@@ -10,7 +10,7 @@
 
 #include <hwy/highway.h>
 
-#include "DivergenceTotals.h"
+#include "analysis/DivergenceTotals.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace driftscope::detail {
@@ -54,35 +54,34 @@ template <typename T> HWY_INLINE VBits<T> ulpOfAny(VBits<T> a, VBits<T> r) {
     return hn::BitCast(d, hn::IfThenElse(finite, hn::BitCast(di, distance), special));
 }
 
-// A byte for each distance says its bin; codeOfBin says which byte.
+// A byte for each distance says its bin: 0 for 0, otherwise the exponent that the distance has as
+// float32, which is 126 more than its number of significant bits; lastCode for the last bin.
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-// The number of leading zeros of a saturated 32-bit distance.
-HWY_INLINE std::uint8_t codeOfBin(std::size_t bin) {
-    return static_cast<std::uint8_t>(32 - bin);
-}
+// Unsigned, and rounded towards zero: a distance just below a power of two must not reach it.
+constexpr std::uint8_t lastCode = 126 + ulpBinCount - 1;
 
 HWY_INLINE void storeCodes(VBits<float> distance, std::uint8_t* codes) {
-    const __m512i zeros = _mm512_lzcnt_epi32(distance.raw);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), _mm512_cvtepi32_epi8(zeros));
+    const __m512 value =
+        _mm512_cvt_roundepu32_ps(distance.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __m512i exponent = _mm512_srli_epi32(_mm512_castps_si512(value), 23);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), _mm512_cvtepi32_epi8(exponent));
 }
 
 HWY_INLINE void storeCodes(VBits<double> distance, std::uint8_t* codes) {
-    const VBits<double> limit = hn::Set(DBits<double>(), std::uint64_t{0xffffffff});
-    const __m512i zeros = _mm512_lzcnt_epi64(hn::Min(distance, limit).raw);
-    const __m512i over = _mm512_sub_epi64(zeros, _mm512_set1_epi64(32));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(codes), _mm512_cvtepi64_epi8(over));
+    const __m256 value =
+        _mm512_cvt_roundepu64_ps(distance.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(value), 23);
+    const __m256i limited = _mm256_min_epu32(exponent, _mm256_set1_epi32(lastCode));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(codes), _mm256_cvtepi32_epi8(limited));
 }
 
 #else
 
-// 0 for 0, 126 + the number of significant bits up to 31, 255 for more: the exponent of the distance's
-// top bit as float32. Without the bit below the top, rounding cannot carry into the next exponent;
-// distances from 2^31 are negative as signed integers, which sets the sign bit above the exponent, and
-// saturate.
-HWY_INLINE std::uint8_t codeOfBin(std::size_t bin) {
-    return static_cast<std::uint8_t>(bin == 0 ? 0 : bin == ulpBinCount - 1 ? 255 : 126 + bin);
-}
+// Only signed numbers convert in one instruction. Without the bit below the top one, rounding cannot
+// carry into the next exponent; distances from 2^31 are negative, which sets the sign bit above the
+// exponent, and saturate.
+constexpr std::uint8_t lastCode = 255;
 
 template <class D32> HWY_INLINE void storeCodes32(D32 d, hn::Vec<D32> distance, std::uint8_t* codes) {
     const hn::RebindToSigned<D32> di;
@@ -108,6 +107,12 @@ HWY_INLINE void storeCodes(VBits<double> distance, std::uint8_t* codes) {
 }
 
 #endif
+
+constexpr std::uint8_t codeOfBin(std::size_t bin) {
+    return bin == 0 ? 0
+           : bin == ulpBinCount - 1 ? lastCode
+                                    : static_cast<std::uint8_t>(126 + bin);
+}
 
 HWY_INLINE std::size_t countCode(const std::uint8_t* codes, std::size_t n, std::uint8_t code) {
     const hn::ScalableTag<std::uint8_t> d;

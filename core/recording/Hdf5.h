@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// HDF5's C handles as owned values; private to core/recording.
+// HDF5's C handles as owned values; private to core.
 #pragma once
 
 #include "recording/RunFile.h"

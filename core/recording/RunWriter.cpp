@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "recording/RunWriter.h"
 
-#include "analysis/SumOfSquares.h"
+#include "recording/SumOfSquares.h"
 #include "recording/FileDescriptor.h"
 #include "recording/RunLayout.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "analysis/SumOfSquares.h"
+#include "recording/SumOfSquares.h"
 
 #include <array>
 #include <cstring>

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One run against its reference: every metric for the model, each layer and each tensor at every
+// common row, and where the two part first.
+#pragma once
+
+#include "analysis/Metric.h"
+#include "recording/RunReader.h"
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace driftscope {
+
+/// What a curve is about: the whole model, a layer, or one tensor.
+enum class ScopeKind { Model, Layer, Tensor };
+struct Scope {
+    ScopeKind kind = ScopeKind::Model;
+    std::string name; ///< "" for the model, "fc1", "fc1.weight"
+    bool operator==(const Scope&) const = default;
+};
+
+struct FirstDivergence {
+    std::int64_t step = 0;
+    std::string phase;  ///< init, batch, gradient or weights
+    std::string tensor; ///< "" in phase batch
+    bool operator==(const FirstDivergence&) const = default;
+};
+
+/// Rows of common steps × scopes × metrics. Scopes: the model first, then layers in the order of the
+/// model, then tensors.
+struct RunComparison {
+    std::vector<std::int64_t> steps;
+    std::vector<Scope> scopes;
+    std::array<std::vector<double>, metricCount> values; ///< per metric, rows × scopes, row-major
+    std::vector<std::array<std::uint64_t, ulpBinCount>> ulpHistograms; ///< of the model, per row
+    std::optional<FirstDivergence> first; ///< none: all rows compared are bit-identical
+
+    [[nodiscard]] std::size_t rows() const { return steps.size(); }
+    [[nodiscard]] double value(Metric metric, std::size_t row, std::size_t scope) const {
+        return values[static_cast<std::size_t>(metric)][row * scopes.size() + scope];
+    }
+    /// True where all weights of the scope have equal bits at that row (changed is 0).
+    [[nodiscard]] bool isIdentical(std::size_t row, std::size_t scope) const {
+        return value(Metric::Changed, row, scope) == 0;
+    }
+    [[nodiscard]] std::optional<std::size_t> findScope(const Scope& scope) const;
+};
+
+/// Compares rows as they appear; keeps what it has compared.
+class RunComparer {
+public:
+    /// Borrows both readers. Throws RecordingError if their tensors differ in name or shape: two models,
+    /// not two runs of one.
+    RunComparer(const RunReader& run, const RunReader& reference);
+
+    /// Compares the common rows that both have written by now, on `threads` threads. Returns true if
+    /// there were new ones. A stop request ends it early, between rows.
+    bool update(int threads = 1, std::stop_token stop = {});
+
+    [[nodiscard]] const RunComparison& result() const { return m_result; }
+
+private:
+    struct Pair {
+        std::size_t row, referenceRow;
+    };
+    struct RowResult;
+    void compareRow(Pair pair, RowResult& out) const;
+    void append(std::int64_t step, const RowResult& row);
+
+    const RunReader& m_run;
+    const RunReader& m_reference;
+    std::vector<std::pair<std::size_t, std::size_t>> m_tensors; ///< parameter of the run and of the reference
+    std::vector<std::size_t> m_layerOf;                         ///< per tensor, index of its layer
+    std::size_t m_layers = 0;
+    std::vector<Pair> m_pairs; ///< all common steps, written or not
+    RunComparison m_result;
+};
+
+/// Compares all that both have. Throws RecordingError.
+RunComparison compareRuns(const RunReader& run, const RunReader& reference, int threads = 1);
+
+} // namespace driftscope

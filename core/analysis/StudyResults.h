@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Everything known of a study's runs: state, divergence from the reference, verdict. Cached in study.h5.
+#pragma once
+
+#include "analysis/RunComparison.h"
+#include "recording/StudyFolder.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace driftscope {
+
+/// How a run stands to its reference, with what was measured.
+struct Verdict {
+    std::string kind;                  ///< identical or inconclusive; further kinds come with the findings
+    std::vector<std::string> evidence; ///< a sentence each
+};
+
+struct RunResult {
+    RunConfig config;
+    std::optional<RunState> state; ///< none: not run yet
+    std::string message;
+    std::string runId;
+    std::int64_t rows = 0;
+    std::int64_t totalRows = 0;
+    std::string environment = "{}";
+    std::vector<std::int64_t> steps;  ///< of the rows written
+    std::vector<double> loss;         ///< per row; NaN at step 0
+    std::optional<std::size_t> reference;     ///< position of the run it is compared with
+    std::optional<RunComparison> comparison;  ///< none: the reference itself, or nothing to compare yet
+    std::string comparisonProblem;            ///< why there is none although both have rows
+    Verdict verdict;
+};
+
+struct StudyResults {
+    StudyFolder folder;
+    std::vector<RunResult> runs; ///< as StudyFolder::runs
+};
+
+/// Reads every run and compares it with its reference, from study.h5 where that is up to date.
+/// `threads` compare at once. Does not write. Throws StudyError or RecordingError.
+StudyResults loadResults(const StudyFolder& folder, int threads = 1, std::stop_token stop = {});
+
+/// Writes study.h5 (to a temporary name, synced, renamed). Throws RecordingError.
+void saveResults(const StudyResults& results);
+
+/// A study "folder" for run files opened by themselves: the first file is the reference of the others.
+/// Throws RecordingError.
+StudyResults loadRunFiles(const std::vector<std::filesystem::path>& files, int threads = 1);
+
+/// Keeps results up to date while runs are being recorded: only new rows are read and compared.
+/// One thread at a time.
+class LiveResults {
+public:
+    explicit LiveResults(StudyFolder folder);
+    explicit LiveResults(std::vector<std::filesystem::path> runFiles);
+    ~LiveResults();
+    LiveResults(LiveResults&&) noexcept;
+    LiveResults& operator=(LiveResults&&) noexcept;
+
+    /// True if anything changed. A stop request ends it early.
+    bool update(int threads = 1, std::stop_token stop = {});
+    [[nodiscard]] const StudyResults& results() const;
+
+    /// Compares with another run from now on; all comparisons are made anew.
+    void setReference(std::size_t run);
+
+private:
+    struct Implementation;
+    std::unique_ptr<Implementation> m;
+};
+
+} // namespace driftscope

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/ViewData.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace driftscope {
+
+std::string shortNumber(double value) {
+    if (value == 0)
+        return "0";
+    if (!std::isfinite(value))
+        return std::isnan(value) ? "NaN" : value > 0 ? "∞" : "−∞";
+    const double size = std::abs(value);
+    if (size >= 1e-3 && size < 1e4)
+        return fmt::format("{:.3g}", value);
+    return fmt::format("{:.2e}", value);
+}
+
+std::string scopeTitle(const Scope& scope) {
+    if (scope.kind == ScopeKind::Model)
+        return "whole model";
+    return scope.name.empty() ? "(model's own)" : scope.name;
+}
+
+std::string quantityTitle(const StudyResults& results, Metric metric) {
+    const MetricInfo& info = infoOf(metric);
+    const auto reference = std::ranges::find_if(
+        results.runs, [](const RunResult& run) { return run.config.isReference && !run.config.isTwin; });
+    std::string text(info.title);
+    if (reference != results.runs.end())
+        text += fmt::format(" to {}", runTitle(*reference));
+    if (!info.unit.empty())
+        text += fmt::format(" ({})", info.unit);
+    return text;
+}
+
+std::string runTitle(const RunResult& run) {
+    // runs that were opened as files have the file as their id
+    const std::string name = label(run.config);
+    const bool isFile = run.config.id.find('/') != std::string::npos || run.config.id.ends_with(".h5");
+    if (!isFile)
+        return name;
+    const std::size_t slash = run.config.id.rfind('/');
+    const std::string file = slash == std::string::npos ? run.config.id : run.config.id.substr(slash + 1);
+    return name == "run" ? file : fmt::format("{} ({})", name, file);
+}
+
+std::vector<Scope> commonScopes(const StudyResults& results) {
+    std::vector<Scope> scopes;
+    bool isFirst = true;
+    for (const RunResult& run : results.runs) {
+        if (!run.comparison)
+            continue;
+        if (isFirst)
+            scopes = run.comparison->scopes;
+        else
+            std::erase_if(scopes, [&](const Scope& scope) { return !run.comparison->findScope(scope); });
+        isFirst = false;
+    }
+    return scopes;
+}
+
+namespace {
+
+Curve makeCurve(const RunComparison& comparison, std::size_t scope, Metric metric) {
+    Curve curve;
+    curve.scope = comparison.scopes[scope];
+    curve.steps.assign(comparison.steps.begin(), comparison.steps.end());
+    for (std::size_t row = 0; row < comparison.rows(); ++row) {
+        const double value = comparison.value(metric, row, scope);
+        if (comparison.isIdentical(row, scope)) {
+            curve.values.push_back(0);
+            curve.kinds.push_back(PointKind::Identical);
+        } else if (!std::isfinite(value)) {
+            curve.values.push_back(0);
+            curve.kinds.push_back(PointKind::Nonfinite);
+        } else {
+            curve.values.push_back(value);
+            curve.kinds.push_back(value > 0 ? PointKind::Value : PointKind::Zero);
+        }
+        if (!curve.firstDivergence && !comparison.isIdentical(row, scope))
+            curve.firstDivergence = comparison.steps[row];
+    }
+    return curve;
+}
+
+void extendRange(CurveView& view, const Curve& curve) {
+    for (std::size_t i = 0; i < curve.values.size(); ++i) {
+        if (curve.kinds[i] != PointKind::Value)
+            continue;
+        view.smallest = view.largest == 0 ? curve.values[i] : std::min(view.smallest, curve.values[i]);
+        view.largest = std::max(view.largest, curve.values[i]);
+    }
+}
+
+} // namespace
+
+CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
+    CurveView view;
+    view.title = results.folder.study.name;
+    view.xTitle = "step";
+    view.yTitle = quantityTitle(results, choice.metric);
+    for (const std::size_t run : choice.runs) {
+        if (run >= results.runs.size() || !results.runs[run].comparison)
+            continue;
+        const RunComparison& comparison = *results.runs[run].comparison;
+        for (std::size_t style = 0; style < choice.scopes.size(); ++style) {
+            const auto scope = comparison.findScope(choice.scopes[style]);
+            if (!scope)
+                continue;
+            Curve curve = makeCurve(comparison, *scope, choice.metric);
+            curve.run = run;
+            curve.style = style;
+            curve.name = runTitle(results.runs[run]);
+            if (choice.scopes.size() > 1 || choice.scopes[style].kind != ScopeKind::Model)
+                curve.name += fmt::format(", {}", scopeTitle(choice.scopes[style]));
+            extendRange(view, curve);
+            view.curves.push_back(std::move(curve));
+        }
+    }
+    // half a decade of room between the smallest value and the floor, on a power of ten
+    view.floor = view.largest > 0 ? std::pow(10, std::floor(std::log10(view.smallest) - 0.5)) : 1e-8;
+    if (view.floor <= 0)
+        view.floor = 1e-323;
+    return view;
+}
+
+namespace {
+
+/// RFC 4180
+std::string quoted(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos)
+        return text;
+    std::string result = "\"";
+    for (const char c : text)
+        result += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return result + "\"";
+}
+
+std::string_view nameOf(CellKind kind) {
+    switch (kind) {
+    case CellKind::Value: return "value";
+    case CellKind::Identical: return "identical";
+    case CellKind::Nonfinite: return "nonfinite";
+    case CellKind::Reference: return "reference";
+    case CellKind::Unavailable: return "unavailable";
+    case CellKind::Missing: return "missing";
+    }
+    return "";
+}
+
+} // namespace
+
+std::string toCsv(const CurveView& view) {
+    std::string out = fmt::format("curve,step,{},kind\n", quoted(view.yTitle));
+    for (const Curve& curve : view.curves)
+        for (std::size_t i = 0; i < curve.steps.size(); ++i) {
+            const PointKind kind = curve.kinds[i];
+            out += fmt::format("{},{:.0f},{},{}\n", quoted(curve.name), curve.steps[i],
+                               kind == PointKind::Nonfinite ? "inf" : fmt::format("{}", curve.values[i]),
+                               kind == PointKind::Identical   ? "identical"
+                               : kind == PointKind::Nonfinite ? "nonfinite"
+                                                              : "value");
+        }
+    return out;
+}
+
+std::string toCsv(const HeatmapView& view) {
+    std::string out = fmt::format("panel,{},{},{},kind\n", quoted(view.rowTitle), quoted(view.columnTitle),
+                                  quoted(view.valueTitle));
+    for (const HeatmapPanel& panel : view.panels)
+        for (std::size_t i = 0; i < panel.cells.size(); ++i) {
+            const HeatmapCell& cell = panel.cells[i];
+            const std::size_t columns = panel.columnLabels.size();
+            const bool hasValue = cell.kind == CellKind::Value || cell.kind == CellKind::Identical;
+            out += fmt::format("{},{},{},{},{}\n", quoted(panel.title), quoted(panel.rowLabels[i / columns]),
+                               quoted(panel.columnLabels[i % columns]),
+                               cell.kind == CellKind::Nonfinite ? "inf"
+                               : hasValue                       ? fmt::format("{}", cell.value)
+                                                                : "",
+                               nameOf(cell.kind));
+        }
+    return out;
+}
+
+} // namespace driftscope

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Colours and line styles of every view, one set for light and one for dark surroundings.
+#pragma once
+
+#include "analysis/ViewData.h"
+
+#include <QColor>
+#include <QPalette>
+
+#include <array>
+
+namespace driftscope {
+
+struct Theme {
+    bool isDark = false;
+    QColor background;    ///< of plots
+    QColor text;
+    QColor mutedText;
+    QColor grid;
+    QColor axis;
+    QColor accent;        ///< marks the selected step and what is hovered
+    QColor label;         ///< background of text that floats over a plot
+    QColor identical;     ///< heatmap cells with equal bits
+    QColor reference;     ///< heatmap cells of the reference itself
+    QColor nonfinite;
+    QColor hatch;         ///< lines of unavailable cells
+    QColor warning;
+    QColor error;
+    std::array<QColor, paletteSize> runs; ///< Okabe–Ito
+
+    static Theme light();
+    static Theme dark();
+    /// The one that suits a widget with this palette.
+    static Theme matching(const QPalette& palette);
+
+    [[nodiscard]] QColor runColor(std::size_t run) const { return runs[run % paletteSize]; }
+};
+
+/// A palette for the whole window, for systems that don't say whether they are dark.
+QPalette paletteOf(const Theme& theme);
+
+/// Line style of the n-th scope (model, layer, tensor) of a plot.
+Qt::PenStyle lineStyle(std::size_t scope);
+
+} // namespace driftscope
