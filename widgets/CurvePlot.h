@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Divergence curves. Bit-identical points lie on a labelled floor line, non-finite ones on a labelled
-// line at the top: QCustomPlot never sees a NaN, an infinity, or a value ≤ 0 on a log axis.
+// line at the top, zeros whose bits differ on one of their own: QCustomPlot never sees a NaN, an infinity, or a value ≤ 0 on a log axis.
 #pragma once
 
 #include "PlotWidget.h"
+
+#include "analysis/ViewData.h"
 
 #include <QSharedPointer>
 
@@ -63,6 +65,7 @@ private:
         std::size_t point;
     };
     void addFixedLines();
+    void placeFixedLines();
     void fillGraphs();
     void fillLegend();
     void styleGraphs();
@@ -79,13 +82,16 @@ private:
     std::vector<QCPGraph*> m_markers; ///< first divergence of each curve
     QCPItemStraightLine* m_floorLine;
     QCPItemText* m_floorLabel;
+    QCPItemStraightLine* m_zeroLine;
+    QCPItemText* m_zeroLabel;
     QCPItemStraightLine* m_topLine;
     QCPItemText* m_topLabel;
     QCPItemStraightLine* m_stepLine;
     QCPItemStraightLine* m_crossVertical;
     QCPItemStraightLine* m_crossHorizontal;
 
-    double m_top = 0; ///< where non-finite points are drawn
+    double m_zero = 0; ///< where points are drawn whose bits differ although the metric is 0
+    double m_top = 0;  ///< where non-finite points are drawn
     bool m_isZoomed = false;
     std::size_t m_legendLimit = 8;
     std::optional<std::int64_t> m_step;

@@ -2,14 +2,15 @@
 // Colours and line styles of every view, one set for light and one for dark surroundings.
 #pragma once
 
-#include "analysis/ViewData.h"
-
 #include <QColor>
 #include <QPalette>
 
 #include <array>
+#include <cstddef>
 
 namespace driftscope {
+
+inline constexpr std::size_t paletteSize = 8;
 
 struct Theme {
     bool isDark = false;

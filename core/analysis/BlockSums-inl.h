@@ -129,11 +129,8 @@ template <class Ratio> struct RealSums {
     }
 };
 
-// Distances below which a lane of their own width holds their sum over a block.
-template <typename T>
-constexpr std::uint64_t nearLimit = sizeof(T) == 4 ? std::uint64_t{1} << 20 : std::uint64_t{1} << 52;
-
-// Near tensors: no sign differs, no distance passes nearLimit.
+// Near tensors: no sign differs, all distances are below nearLimit, so a lane of their own width holds
+// their sum over a block.
 template <typename T> struct NearIntegers {
     VBits<T> ulpMax = hn::Zero(DBits<T>());
     VBits<T> ulpSum = hn::Zero(DBits<T>());
@@ -141,9 +138,9 @@ template <typename T> struct NearIntegers {
 
     HWY_INLINE NearIntegers() {}
 
-    HWY_INLINE void add(VBits<T> a, VBits<T> r, std::uint8_t* codes) {
+    HWY_INLINE void add(VBits<T> a, VBits<T> r, std::uint32_t* binBits) {
         const auto distance = ulpOfFinite<T>(a, r);
-        storeCodes(distance, codes);
+        storeNearBinBits(distance, binBits);
         ulpMax = hn::Max(ulpMax, distance);
         ulpSum = hn::Add(ulpSum, distance);
         differing = hn::Or(differing, hn::Xor(a, r));
@@ -158,7 +155,7 @@ template <typename T> struct NearIntegers {
         result.ulpSumHigh = 0;
         result.signFlips = 0;
         result.zeroPairs = 0;
-        result.distant = result.ulpMax >= nearLimit<T> || !hn::AllFalse(di, negative);
+        result.distant = result.ulpMax >= nearLimit || !hn::AllFalse(di, negative);
     }
 };
 
@@ -171,10 +168,10 @@ template <typename T> struct DistantIntegers {
 
     HWY_INLINE DistantIntegers() {}
 
-    HWY_INLINE void add(VBits<T> a, VBits<T> r, std::uint8_t* codes) {
+    HWY_INLINE void add(VBits<T> a, VBits<T> r, std::uint32_t* binBits) {
         const hn::RebindToSigned<DBits<T>> di;
         const auto distance = ulpOfFinite<T>(a, r);
-        storeCodes(distance, codes);
+        storeBinBits(distance, binBits);
         ulpMax = hn::Max(ulpMax, distance);
         const DCount dc;
         const auto wide = hn::BitCast(dc, distance);
@@ -204,7 +201,7 @@ template <typename T> struct DistantIntegers {
         }
         result.signFlips = signFlips;
         result.zeroPairs = zeroPairs;
-        result.distant = signFlips + zeroPairs != 0 || result.ulpMax >= nearLimit<T>;
+        result.distant = signFlips + zeroPairs != 0 || result.ulpMax >= nearLimit;
     }
 };
 
@@ -221,10 +218,10 @@ HWY_NOINLINE double largestRatio(const float* a, const float* r, std::size_t n) 
     return largest.value();
 }
 
-// n elements, a multiple of the number of lanes; one code for each. largestSoFar: of the ratios.
+// n elements, a multiple of the number of lanes; a word in binBits for each. largestSoFar: of the ratios.
 template <class Integers>
 HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n, double largestSoFar,
-                                  std::uint8_t* codes) {
+                                  std::uint32_t* binBits) {
     const hn::ScalableTag<float> df;
     const DBits<float> du;
     const DReal dd;
@@ -242,7 +239,7 @@ HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n,
         reals.add(hn::PromoteTo(dd, hn::LoadU(half, a + i + halfLanes)),
                   hn::PromoteTo(dd, hn::LoadU(half, r + i + halfLanes)));
         integers.add(hn::BitCast(du, hn::LoadU(df, a + i)), hn::BitCast(du, hn::LoadU(df, r + i)),
-                     codes + i);
+                     binBits + i);
     }
     BlockResult result;
     reals.store(result);
@@ -253,7 +250,7 @@ HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n,
 
 template <class Integers>
 HWY_NOINLINE BlockResult sumBlock(const double* a, const double* r, std::size_t n,
-                                  double largestSoFar, std::uint8_t* codes) {
+                                  double largestSoFar, std::uint32_t* binBits) {
     const DReal dd;
     const DBits<double> du;
     constexpr std::size_t ahead = prefetchBytes / sizeof(double);
@@ -265,7 +262,7 @@ HWY_NOINLINE BlockResult sumBlock(const double* a, const double* r, std::size_t 
         const auto va = hn::LoadU(dd, a + i);
         const auto vr = hn::LoadU(dd, r + i);
         reals.add(va, vr);
-        integers.add(hn::BitCast(du, va), hn::BitCast(du, vr), codes + i);
+        integers.add(hn::BitCast(du, va), hn::BitCast(du, vr), binBits + i);
     }
     BlockResult result;
     reals.store(result);

@@ -14,13 +14,13 @@
 #include <hwy/foreach_target.h> // IWYU pragma: keep, must precede highway.h
 #include <hwy/highway.h>
 
+#include "analysis/BitCounts-inl.h"
 #include "analysis/BlockSums-inl.h"
 #include "analysis/DivergenceTotals.h"
 #include "analysis/UlpVectors-inl.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 HWY_BEFORE_NAMESPACE();
 namespace driftscope::detail {
@@ -48,10 +48,10 @@ std::size_t collect(const T* a, const T* r, std::size_t n, U first, U span, U* o
 
 #else
 
-// Elements per block: two arrays of float32 and the bin codes stay within 48 KiB of first-level cache.
-constexpr std::size_t blockSize = 4096;
-// Tails are padded with zeros to whole vectors of bytes, the widest being of 64 lanes.
-constexpr std::size_t padding = 64;
+// Elements per block: those of float32 and their bin bits stay within 32 KiB of first-level cache.
+constexpr std::size_t blockSize = 2048;
+// Tails are padded with zeros to whole groups of BitCounts, of 16 lanes at most.
+constexpr std::size_t padding = BitCounts::groupSize * 16;
 
 // Blocks in a row without a distant element before the pass for near tensors is tried again.
 constexpr int distantPatience = 16;
@@ -75,90 +75,107 @@ template <typename T> HWY_INLINE bool exact(const BlockResult& block, const T* r
 
 // One block after the other. `padded` elements are readable; the last padded - n of them are zeros,
 // which add nothing but pairs of distance 0.
-template <typename T> struct BlockPass {
-    DivergenceTotals& into;
-    std::uint8_t* codes; // blockSize of them
-    bool expectIdentical = true;
-    int expectDistant = 0;
+template <typename T> class BlockPass {
+public:
+    HWY_INLINE explicit BlockPass(DivergenceTotals& into) : m_into(into) {}
 
     HWY_INLINE void add(const T* a, const T* r, std::size_t n, std::size_t padded) {
-        if (expectIdentical) {
+        if (m_expectIdentical) {
             const IdenticalResult same = sumIdentical(a, r, padded);
-            expectIdentical = same.identical;
+            m_expectIdentical = same.identical;
             if (same.identical && squaresInRange(same.squares, r, n)) {
-                into.squaredReference += same.squares;
-                into.squaredRun += same.squares;
-                into.count += n;
-                into.ulpHistogram[0] += n;
+                m_into.squaredReference += same.squares;
+                m_into.squaredRun += same.squares;
+                m_into.count += n;
+                m_into.ulpHistogram[0] += n;
                 return;
             }
         }
         const BlockResult block = sum(a, r, padded);
+        m_expectIdentical = block.ulpMax == 0 && block.zeroPairs == 0;
         const double timesSum = 2 * block.differenceTimesReference + block.squaredDifference;
         double squaredRun = block.squaredReference + timesSum;
         // Much the smaller of the two: what is left of the cancellation is not enough.
         if (squaredRun < block.squaredReference / 16)
             squaredRun = sumOfSquares(a, padded);
         if (!exact(block, r, n) || !squaresInRange(squaredRun, a, n)) {
-            measureElements(a, r, n, into);
+            measureElements(a, r, n, m_into);
             return;
         }
         addReals(block, timesSum, squaredRun);
         addIntegers(block, n, padded);
     }
 
+    // Call once, after the last block: the histogram is ready then.
+    HWY_INLINE void finish() {
+        const auto counts = m_counts.finish();
+        std::uint64_t nonzero = 0;
+        for (std::size_t bit = 0; bit < counts.size(); ++bit) {
+            m_into.ulpHistogram[bit + 1] += counts[bit];
+            nonzero += counts[bit];
+        }
+        m_into.ulpHistogram[0] += m_counted - nonzero;
+        m_into.changed += nonzero;
+    }
+
+private:
     HWY_INLINE BlockResult sum(const T* a, const T* r, std::size_t padded) {
         BlockResult block;
-        if (expectDistant == 0)
-            block = sumBlock<NearIntegers<T>>(a, r, padded, into.maxRelative, codes);
-        if (expectDistant != 0 || block.distant)
-            block = sumBlock<DistantIntegers<T>>(a, r, padded, into.maxRelative, codes);
-        expectDistant = block.distant ? distantPatience : std::max(0, expectDistant - 1);
+        if (m_expectDistant == 0)
+            block = sumBlock<NearIntegers<T>>(a, r, padded, m_into.maxRelative, m_binBits);
+        if (m_expectDistant != 0 || block.distant)
+            block = sumBlock<DistantIntegers<T>>(a, r, padded, m_into.maxRelative, m_binBits);
+        m_expectDistant = block.distant ? distantPatience : std::max(0, m_expectDistant - 1);
         return block;
     }
 
     HWY_INLINE void addReals(const BlockResult& block, double timesSum, double squaredRun) {
-        into.squaredDifference += block.squaredDifference;
-        into.squaredReference += block.squaredReference;
-        into.squaredRun += squaredRun;
-        into.differenceTimesSum += timesSum;
-        into.absoluteDifference += block.absoluteDifference;
-        into.maxAbsolute = std::max(into.maxAbsolute, block.maxAbsolute);
-        into.maxRelative = std::max(into.maxRelative, block.maxRelative);
+        m_into.squaredDifference += block.squaredDifference;
+        m_into.squaredReference += block.squaredReference;
+        m_into.squaredRun += squaredRun;
+        m_into.differenceTimesSum += timesSum;
+        m_into.absoluteDifference += block.absoluteDifference;
+        m_into.maxAbsolute = std::max(m_into.maxAbsolute, block.maxAbsolute);
+        m_into.maxRelative = std::max(m_into.maxRelative, block.maxRelative);
     }
 
     HWY_INLINE void addIntegers(const BlockResult& block, std::size_t n, std::size_t padded) {
-        const std::size_t zeros = addHistogram(codes, padded, block.ulpMax, into.ulpHistogram);
-        into.ulpHistogram[0] -= padded - n;
-        into.count += n;
-        into.ulpMax = std::max(into.ulpMax, block.ulpMax);
-        into.ulpSumLow += block.ulpSumLow;
-        into.ulpSumHigh += block.ulpSumHigh;
-        const std::uint64_t changed = padded - zeros + block.zeroPairs;
-        into.changed += changed;
-        into.signFlips += block.signFlips;
-        expectIdentical = changed == 0;
+        m_counts.add(m_binBits, padded);
+        m_counted += n;
+        m_into.count += n;
+        m_into.ulpMax = std::max(m_into.ulpMax, block.ulpMax);
+        m_into.ulpSumLow += block.ulpSumLow;
+        m_into.ulpSumHigh += block.ulpSumHigh;
+        m_into.changed += block.zeroPairs;
+        m_into.signFlips += block.signFlips;
     }
+
+    DivergenceTotals& m_into;
+    bool m_expectIdentical = true;
+    int m_expectDistant = 0;
+    std::uint64_t m_counted = 0; ///< elements that m_counts has seen
+    BitCounts m_counts;
+    HWY_ALIGN std::uint32_t m_binBits[blockSize];
 };
 
 template <typename T>
 void measureAll(const T* a, const T* r, std::size_t n, DivergenceTotals& into) {
-    HWY_ALIGN std::uint8_t codes[blockSize];
-    BlockPass<T> pass{into, codes};
+    BlockPass<T> pass(into);
     std::size_t i = 0;
     for (; i + blockSize <= n; i += blockSize)
         pass.add(a + i, r + i, blockSize, blockSize);
     const std::size_t left = n - i;
-    if (left == 0)
-        return;
-    const std::size_t padded = (left + padding - 1) / padding * padding;
-    HWY_ALIGN T lastA[blockSize];
-    HWY_ALIGN T lastR[blockSize];
-    std::memcpy(lastA, a + i, left * sizeof(T));
-    std::memcpy(lastR, r + i, left * sizeof(T));
-    std::fill(lastA + left, lastA + padded, T{0});
-    std::fill(lastR + left, lastR + padded, T{0});
-    pass.add(lastA, lastR, left, padded);
+    if (left != 0) {
+        const std::size_t padded = (left + padding - 1) / padding * padding;
+        HWY_ALIGN T lastA[blockSize];
+        HWY_ALIGN T lastR[blockSize];
+        std::copy_n(a + i, left, lastA);
+        std::copy_n(r + i, left, lastR);
+        std::fill(lastA + left, lastA + padded, T{0});
+        std::fill(lastR + left, lastR + padded, T{0});
+        pass.add(lastA, lastR, left, padded);
+    }
+    pass.finish();
 }
 
 template <typename T, typename U>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// ULP distances of vectors, and their histogram. Included once per instruction set, by
+// ULP distances of vectors, and the bins they belong to. Included once per instruction set, by
 // DivergenceKernel.cpp only; not for HWY_SCALAR, which lacks the operations.
 #if defined(DRIFTSCOPE_ULP_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DRIFTSCOPE_ULP_VECTORS_INL_H
@@ -54,89 +54,83 @@ template <typename T> HWY_INLINE VBits<T> ulpOfAny(VBits<T> a, VBits<T> r) {
     return hn::BitCast(d, hn::IfThenElse(finite, hn::BitCast(di, distance), special));
 }
 
-// A byte for each distance says its bin: 0 for 0, otherwise the exponent that the distance has as
-// float32, which is 126 more than its number of significant bits; lastCode for the last bin.
+// The bin of a distance as a bit: storeBinBits writes, for every distance, a word in which only the
+// highest bit of the distance is set, or bit 31 if that is higher, or none for 0. The highest bit is
+// what a float32 keeps once its mantissa is cleared. storeNearBinBits is for distances below nearLimit.
+constexpr std::uint64_t nearLimit = std::uint64_t{1} << 20;
+
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
 
-// Unsigned, and rounded towards zero: a distance just below a power of two must not reach it.
-constexpr std::uint8_t lastCode = 126 + ulpBinCount - 1;
-
-HWY_INLINE void storeCodes(VBits<float> distance, std::uint8_t* codes) {
+// Rounded towards zero: a distance just below a power of two must not reach it.
+HWY_INLINE void storeBinBits(VBits<float> distance, std::uint32_t* bits) {
     const __m512 value =
         _mm512_cvt_roundepu32_ps(distance.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    const __m512i exponent = _mm512_srli_epi32(_mm512_castps_si512(value), 23);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(codes), _mm512_cvtepi32_epi8(exponent));
+    const __m512i power = _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(0x7f800000));
+    _mm512_storeu_si512(bits, _mm512_cvttps_epu32(_mm512_castsi512_ps(power)));
 }
 
-HWY_INLINE void storeCodes(VBits<double> distance, std::uint8_t* codes) {
+HWY_INLINE void storeBinBits(VBits<double> distance, std::uint32_t* bits) {
     const __m256 value =
         _mm512_cvt_roundepu64_ps(distance.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(value), 23);
-    const __m256i limited = _mm256_min_epu32(exponent, _mm256_set1_epi32(lastCode));
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(codes), _mm256_cvtepi32_epi8(limited));
+    const __m256 limited = _mm256_min_ps(value, _mm256_set1_ps(0x1p31f));
+    const __m256i power =
+        _mm256_and_si256(_mm256_castps_si256(limited), _mm256_set1_epi32(0x7f800000));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(bits),
+                        _mm256_cvttps_epu32(_mm256_castsi256_ps(power)));
+}
+
+template <class V> HWY_INLINE void storeNearBinBits(V distance, std::uint32_t* bits) {
+    storeBinBits(distance, bits);
 }
 
 #else
 
-// Only signed numbers convert in one instruction. Without the bit below the top one, rounding cannot
-// carry into the next exponent; distances from 2^31 are negative, which sets the sign bit above the
-// exponent, and saturate.
-constexpr std::uint8_t lastCode = 255;
-
-template <class D32> HWY_INLINE void storeCodes32(D32 d, hn::Vec<D32> distance, std::uint8_t* codes) {
-    const hn::RebindToSigned<D32> di;
-    const hn::RebindToFloat<D32> df;
-    const hn::Rebind<std::uint8_t, D32> d8;
-    const auto top = hn::AndNot(hn::ShiftRight<1>(distance), distance);
-    const auto exponent =
-        hn::ShiftRight<23>(hn::BitCast(d, hn::ConvertTo(df, hn::BitCast(di, top))));
-    hn::StoreU(hn::DemoteTo(d8, hn::BitCast(di, exponent)), d8, codes);
+// For distances below nearLimit, which float32 holds exactly. Adding 2^23 moves the power of two to its
+// place in the mantissa.
+HWY_INLINE void storeNearBinBits(VBits<float> distance, std::uint32_t* bits) {
+    const DBits<float> d;
+    const hn::RebindToSigned<DBits<float>> di;
+    const hn::RebindToFloat<DBits<float>> df;
+    const auto value = hn::BitCast(d, hn::ConvertTo(df, hn::BitCast(di, distance)));
+    const auto power = hn::BitCast(df, hn::And(value, hn::Set(d, 0x7f800000U)));
+    const auto placed = hn::BitCast(d, hn::Add(power, hn::Set(df, 0x1p23f)));
+    hn::StoreU(hn::And(placed, hn::Set(d, 0x007fffffU)), d, bits);
 }
 
-HWY_INLINE void storeCodes(VBits<float> distance, std::uint8_t* codes) {
-    storeCodes32(DBits<float>(), distance, codes);
+// For all distances: each bit spreads to all lower ones; what is left without the next is the highest.
+HWY_INLINE void storeBinBits(VBits<float> distance, std::uint32_t* bits) {
+    const DBits<float> d;
+    auto x = distance;
+    x = hn::Or(x, hn::ShiftRight<1>(x));
+    x = hn::Or(x, hn::ShiftRight<2>(x));
+    x = hn::Or(x, hn::ShiftRight<4>(x));
+    x = hn::Or(x, hn::ShiftRight<8>(x));
+    x = hn::Or(x, hn::ShiftRight<16>(x));
+    hn::StoreU(hn::Xor(x, hn::ShiftRight<1>(x)), d, bits);
 }
 
-HWY_INLINE void storeCodes(VBits<double> distance, std::uint8_t* codes) {
+// For distances below 2^32, which float64 holds exactly: as mantissas they are numbers from 2^52 on.
+HWY_INLINE void storeNearBinBits(VBits<double> distance, std::uint32_t* bits) {
+    const DBits<double> d;
+    const hn::RebindToFloat<DBits<double>> df;
     const hn::Rebind<std::uint32_t, DBits<double>> d32;
+    const auto base = hn::Set(df, 0x1p52);
+    const auto value = hn::Sub(hn::BitCast(df, hn::Or(distance, hn::BitCast(d, base))), base);
+    const auto power = hn::And(hn::BitCast(d, value), hn::Set(d, 0x7ff0000000000000U));
+    const auto placed = hn::BitCast(d, hn::Add(hn::BitCast(df, power), base));
+    hn::StoreU(hn::TruncateTo(d32, placed), d32, bits);
+}
+
+HWY_INLINE void storeBinBits(VBits<double> distance, std::uint32_t* bits) {
+    const DBits<double> d;
     const hn::RebindToSigned<DBits<double>> di;
-    // All bits set where the upper half or the top bit of the lower half is: the last bin either way.
     const auto large = hn::Gt(hn::BitCast(di, hn::ShiftRight<31>(distance)), hn::Zero(di));
-    const auto saturated = hn::Or(hn::BitCast(di, distance), hn::VecFromMask(di, large));
-    storeCodes32(d32, hn::TruncateTo(d32, hn::BitCast(DBits<double>(), saturated)), codes);
+    const auto last = hn::Set(di, std::int64_t{1} << 31);
+    const auto limited = hn::IfThenElse(large, last, hn::BitCast(di, distance));
+    storeNearBinBits(hn::BitCast(d, limited), bits);
 }
 
 #endif
-
-constexpr std::uint8_t codeOfBin(std::size_t bin) {
-    return bin == 0 ? 0
-           : bin == ulpBinCount - 1 ? lastCode
-                                    : static_cast<std::uint8_t>(126 + bin);
-}
-
-HWY_INLINE std::size_t countCode(const std::uint8_t* codes, std::size_t n, std::uint8_t code) {
-    const hn::ScalableTag<std::uint8_t> d;
-    const auto wanted = hn::Set(d, code);
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < n; i += hn::Lanes(d))
-        count += hn::CountTrue(d, hn::Eq(hn::LoadU(d, codes + i), wanted));
-    return count;
-}
-
-// Adds the n codes to the histogram; returns how many distances were 0. One pass for each bin from the
-// largest down to where nothing is left: comparing 16 to 64 bytes at once beats a table of counters even
-// if all bins are there, and rounding fills only a few.
-HWY_INLINE std::size_t addHistogram(const std::uint8_t* codes, std::size_t n, std::uint64_t ulpMax,
-                                    std::array<std::uint64_t, ulpBinCount>& histogram) {
-    std::size_t left = n;
-    for (std::size_t bin = ulpBin(ulpMax); left != 0 && bin != 0; --bin) {
-        const std::size_t count = countCode(codes, n, codeOfBin(bin));
-        histogram[bin] += count;
-        left -= count;
-    }
-    histogram[0] += left;
-    return left;
-}
 
 #endif // HWY_TARGET != HWY_SCALAR
 } // namespace HWY_NAMESPACE

@@ -130,16 +130,6 @@ CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
 
 namespace {
 
-/// RFC 4180
-std::string quoted(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos)
-        return text;
-    std::string result = "\"";
-    for (const char c : text)
-        result += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return result + "\"";
-}
-
 std::string_view nameOf(CellKind kind) {
     switch (kind) {
     case CellKind::Value: return "value";
@@ -154,12 +144,21 @@ std::string_view nameOf(CellKind kind) {
 
 } // namespace
 
+std::string csvQuoted(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos)
+        return text;
+    std::string result = "\"";
+    for (const char c : text)
+        result.append(c == '"' ? 2 : 1, c);
+    return result + "\"";
+}
+
 std::string toCsv(const CurveView& view) {
-    std::string out = fmt::format("curve,step,{},kind\n", quoted(view.yTitle));
+    std::string out = fmt::format("curve,step,{},kind\n", csvQuoted(view.yTitle));
     for (const Curve& curve : view.curves)
         for (std::size_t i = 0; i < curve.steps.size(); ++i) {
             const PointKind kind = curve.kinds[i];
-            out += fmt::format("{},{:.0f},{},{}\n", quoted(curve.name), curve.steps[i],
+            out += fmt::format("{},{:.0f},{},{}\n", csvQuoted(curve.name), curve.steps[i],
                                kind == PointKind::Nonfinite ? "inf" : fmt::format("{}", curve.values[i]),
                                kind == PointKind::Identical   ? "identical"
                                : kind == PointKind::Nonfinite ? "nonfinite"
@@ -169,15 +168,15 @@ std::string toCsv(const CurveView& view) {
 }
 
 std::string toCsv(const HeatmapView& view) {
-    std::string out = fmt::format("panel,{},{},{},kind\n", quoted(view.rowTitle), quoted(view.columnTitle),
-                                  quoted(view.valueTitle));
+    std::string out = fmt::format("panel,{},{},{},kind\n", csvQuoted(view.rowTitle), csvQuoted(view.columnTitle),
+                                  csvQuoted(view.valueTitle));
     for (const HeatmapPanel& panel : view.panels)
         for (std::size_t i = 0; i < panel.cells.size(); ++i) {
             const HeatmapCell& cell = panel.cells[i];
             const std::size_t columns = panel.columnLabels.size();
             const bool hasValue = cell.kind == CellKind::Value || cell.kind == CellKind::Identical;
-            out += fmt::format("{},{},{},{},{}\n", quoted(panel.title), quoted(panel.rowLabels[i / columns]),
-                               quoted(panel.columnLabels[i % columns]),
+            out += fmt::format("{},{},{},{},{}\n", csvQuoted(panel.title), csvQuoted(panel.rowLabels[i / columns]),
+                               csvQuoted(panel.columnLabels[i % columns]),
                                cell.kind == CellKind::Nonfinite ? "inf"
                                : hasValue                       ? fmt::format("{}", cell.value)
                                                                 : "",

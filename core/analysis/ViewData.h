@@ -53,6 +53,7 @@ struct HeatmapCell {
     CellKind kind = CellKind::Missing;
     double value = 0;
     std::string detail; ///< for hovering: run, layer, step, value with unit, or the reason
+    std::optional<std::size_t> run{}; ///< position of the run that it is about
 };
 
 /// One matrix; several panels share the colour scale.
@@ -97,6 +98,9 @@ std::string runTitle(const RunResult& run);     ///< "acc 2 · thr 1", with the 
 std::string scopeTitle(const Scope& scope);     ///< "whole model", "fc1", "fc1.weight"
 /// "relative L2 distance to acc 1 · thr 1 (unit)"
 std::string quantityTitle(const StudyResults& results, Metric metric);
+
+/// A CSV field, quoted where it has to be (RFC 4180).
+std::string csvQuoted(const std::string& text);
 
 std::string toCsv(const CurveView& view);
 std::string toCsv(const HeatmapView& view);

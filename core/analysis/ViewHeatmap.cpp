@@ -54,6 +54,7 @@ HeatmapCell cellOfRun(const StudyResults& results, std::size_t i, const Scope& s
     }
     cell.detail = fmt::format("{}, {}: {}", runTitle(run), scopeTitle(scope),
                               cell.detail.empty() ? "nothing recorded yet" : cell.detail);
+    cell.run = i;
     return cell;
 }
 
@@ -87,6 +88,7 @@ void layersBySteps(const StudyResults& results, const HeatmapChoice& choice, Hea
                         at = other;
                     }
                 largest.detail = fmt::format("{}, step {}: {}", scopeTitle(scope), comparison.steps[at], largest.detail);
+                largest.run = choice.run;
                 panel.cells.push_back(std::move(largest));
             }
         }

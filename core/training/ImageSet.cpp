@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "training/ImageSet.h"
 
+#include "study/DataFiles.h"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
@@ -61,15 +63,6 @@ private:
     std::unique_ptr<gzFile_s, Close> m_file;
 };
 
-/// The file of that name in the folder, plain or .gz, with '-' or '.' before "idx"; empty if none.
-fs::path findIdx(const fs::path& folder, const std::string& stem, const std::string& kind) {
-    for (const char* separator : {"-", "."})
-        for (const char* ending : {"", ".gz"})
-            if (fs::path path = folder / (stem + separator + kind + ending); fs::is_regular_file(path))
-                return path;
-    return {};
-}
-
 std::int64_t limited(std::int64_t available, const DataConfig& config) {
     return config.limit ? std::min(available, *config.limit) : available;
 }
@@ -80,8 +73,8 @@ std::int64_t classCount(const std::vector<std::int64_t>& labels) {
 
 /// Yann LeCun's IDX format: http://yann.lecun.com/exdb/mnist/
 ImageSet loadIdx(const DataConfig& config, const fs::path& folder, const std::string& name) {
-    const fs::path imagePath = findIdx(folder, "train-images", "idx3-ubyte");
-    const fs::path labelPath = findIdx(folder, "train-labels", "idx1-ubyte");
+    const fs::path imagePath = findIdxFile(folder, "train-images", "idx3-ubyte");
+    const fs::path labelPath = findIdxFile(folder, "train-labels", "idx1-ubyte");
     if (imagePath.empty() || labelPath.empty())
         throw DataError(fmt::format(
             "{}: no {}: expected MNIST's files train-images-idx3-ubyte and train-labels-idx1-ubyte, plain or .gz; "
@@ -131,10 +124,8 @@ ImageSet loadCifar(const DataConfig& config) {
     constexpr std::size_t imageBytes = 3 * cifarSide * cifarSide;
     const std::int64_t wanted = config.limit.value_or(std::numeric_limits<std::int64_t>::max());
     for (int batch = 1; batch <= 5 && set.samples < wanted; ++batch) {
-        fs::path path = folder / fmt::format("data_batch_{}.bin", batch);
-        if (!fs::is_regular_file(path))
-            path += ".gz";
-        if (!fs::is_regular_file(path)) {
+        const fs::path path = findCifarFile(folder, batch);
+        if (path.empty()) {
             if (batch > 1)
                 break; // part of the data set is fine, and said in the description
             throw DataError(fmt::format("{}: no data_batch_1.bin: expected the folder cifar-10-batches-bin of "
@@ -228,17 +219,6 @@ ImageSet loadImages(const DataConfig& config) {
     else
         set = loadIdx(config, config.path, "IDX");
     return config.shape.empty() ? set : fitted(std::move(set), config.shape);
-}
-
-std::string detectDataKind(const std::string& folder) {
-    if (!findIdx(folder, "train-images", "idx3-ubyte").empty())
-        return "idx";
-    for (const char* name : {"data_batch_1.bin", "data_batch_1.bin.gz"})
-        if (fs::is_regular_file(fs::path(folder) / name))
-            return "cifar10";
-    throw DataError(fmt::format("{}: no data set that Driftscope knows: expected train-images-idx3-ubyte (MNIST's "
-                                "format) or data_batch_1.bin (CIFAR-10's binary version)",
-                                folder));
 }
 
 } // namespace driftscope

@@ -30,7 +30,4 @@ struct ImageSet {
 /// Throws DataError.
 ImageSet loadImages(const DataConfig& config);
 
-/// "idx" or "cifar10", by the files in the folder. Throws DataError that lists what is looked for.
-std::string detectDataKind(const std::string& folder);
-
 } // namespace driftscope

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "Command.h"
+
+#include "analysis/StudyResults.h"
+#include "analysis/Verdict.h"
+#include "analysis/ViewData.h"
+#include "execution/RunManager.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+namespace driftscope::cli {
+
+namespace {
+
+Json finalMetrics(const RunComparison& comparison, std::size_t scope) {
+    Json values = Json::object();
+    for (const MetricInfo& info : metrics())
+        values[std::string(info.key)] = number(comparison.value(info.metric, comparison.rows() - 1, scope));
+    return values;
+}
+
+Json toJson(const RunResult& run) {
+    Json settings = Json::object();
+    for (const auto& [key, value] : run.config.settings)
+        std::visit(
+            [&](const auto& v) {
+                if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::monostate>)
+                    settings[key] = nullptr;
+                else
+                    settings[key] = v;
+            },
+            value);
+    const bool hasRows = run.comparison && run.comparison->rows() > 0;
+    Json out = {{"id", run.config.id},
+                {"settings", settings},
+                {"twin", run.config.isTwin},
+                {"status", run.state ? nameOf(*run.state) : "not run"},
+                {"reason", run.message.empty() ? run.comparisonProblem : run.message},
+                {"steps_compared", hasRows ? run.comparison->rows() : 0},
+                {"identical", hasRows ? Json(!run.comparison->first) : Json(nullptr)},
+                {"first_divergence", hasRows ? firstDivergenceJson(run.comparison->first) : Json(nullptr)},
+                {"final", hasRows ? finalMetrics(*run.comparison, 0) : Json(nullptr)}};
+    Json layers = Json::object();
+    if (hasRows)
+        for (std::size_t i = 0; i < run.comparison->scopes.size(); ++i)
+            if (const Scope& scope = run.comparison->scopes[i]; scope.kind == ScopeKind::Layer)
+                layers[scope.name] = finalMetrics(*run.comparison, i);
+    out["layers"] = layers;
+    out["verdict"] = {{"kind", run.verdict.kind}, {"evidence", run.verdict.evidence}};
+    return out;
+}
+
+const RunResult* referenceOf(const StudyResults& results) {
+    for (const RunResult& run : results.runs)
+        if (run.config.isReference && !run.config.isTwin)
+            return &run;
+    return nullptr;
+}
+
+/// What was trained on, as the workers recorded it.
+std::string dataLine(const StudyResults& results) {
+    for (const RunResult& run : results.runs) {
+        const Json environment = Json::parse(run.environment, nullptr, false);
+        if (environment.is_object() && environment.contains("data") && environment["data"].is_string())
+            return environment["data"].get<std::string>();
+    }
+    return "";
+}
+
+std::vector<std::string> tableRow(const RunResult& run) {
+    std::vector<std::string> row{label(run.config), std::string(run.state ? nameOf(*run.state) : "not run")};
+    if (!run.reference) {
+        row.emplace_back(run.rows > 0 ? "the reference" : run.message);
+    } else if (!run.comparison || run.comparison->rows() == 0) {
+        row.push_back(run.message.empty() ? run.comparisonProblem : run.message);
+    } else {
+        const RunComparison& comparison = *run.comparison;
+        const std::size_t last = comparison.rows() - 1;
+        row.emplace_back(comparison.first ? toText(*comparison.first) : "none: bit-identical");
+        for (const Metric metric : {Metric::RelativeL2, Metric::MaxAbsolute, Metric::UlpMax})
+            row.push_back(shortNumber(comparison.value(metric, last, 0)));
+        row.push_back(fmt::to_string(comparison.steps[last]));
+        row.push_back(run.verdict.kind);
+    }
+    return row;
+}
+
+void printReport(const StudyResults& results) {
+    const Study& study = results.folder.study;
+    fmt::print("{}\n", study.name);
+    if (!study.description.empty())
+        fmt::print("{}\n", study.description);
+    if (const std::string data = dataLine(results); !data.empty())
+        fmt::print("data: {}\n", data);
+    fmt::print("\n");
+    std::vector<std::vector<std::string>> rows{
+        {"run", "state", "first difference", "rel. L2", "max |a-r|", "max ULP", "at step", "verdict"}};
+    for (const RunResult& run : results.runs)
+        rows.push_back(tableRow(run));
+    printTable(rows);
+}
+
+void printEvidence(const StudyResults& results) {
+    for (const RunResult& run : results.runs) {
+        if (run.verdict.evidence.empty())
+            continue;
+        fmt::print("\n{}: {}\n", label(run.config), run.verdict.kind);
+        for (const std::string& evidence : run.verdict.evidence)
+            fmt::print("  - {}\n", evidence);
+    }
+}
+
+void report(const std::string& path, bool json, bool evidence) {
+    const StudyFolder folder = openStudyFolder(path);
+    const StudyResults results = loadResults(folder, availableCores());
+    if (json) {
+        Json runs = Json::array();
+        for (const RunResult& run : results.runs)
+            runs.push_back(toJson(run));
+        const RunResult* reference = referenceOf(results);
+        print({{"study", folder.study.name},
+               {"data", dataLine(results)},
+               {"reference", reference ? Json(reference->config.id) : Json(nullptr)},
+               {"runs", runs}});
+        return;
+    }
+    printReport(results);
+    if (evidence)
+        printEvidence(results);
+}
+
+} // namespace
+
+void addReport(CLI::App& app, int&) {
+    struct Options {
+        std::string folder;
+        bool json = false, evidence = false;
+    };
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("report", "Where and how far each run of a study is from the reference");
+    command->add_option("STUDY_DIR", options->folder, "Folder that run made")->required();
+    command->add_flag("--json", options->json, "As JSON, with every metric per layer");
+    command->add_flag("--evidence", options->evidence, "With what each verdict rests on");
+    command->callback([options] { report(options->folder, options->json, options->evidence); });
+}
+
+} // namespace driftscope::cli

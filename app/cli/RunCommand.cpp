@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "Command.h"
+#include "ProgressLine.h"
+
+#include "analysis/StudyResults.h"
+#include "execution/RunManager.h"
+#include "execution/WorkerProcess.h"
+#include "study/DataFiles.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <semaphore>
+#include <unistd.h>
+
+namespace driftscope::cli {
+namespace {
+
+struct Options {
+    std::string study;
+    std::string output;
+    std::string data;
+    std::vector<std::string> overrides;
+    int jobs = 0;
+    bool dryRun = false;
+    bool json = false;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Reports what the manager says until every run has ended; Ctrl-C stops the runs, a second one kills.
+std::vector<RunStatus> supervise(const StudyFolder& folder, const RunManager::Options& options) {
+    std::counting_semaphore<> wake(0);
+    std::atomic<bool> isPending = false;
+    RunManager manager(folder, options, [&] {
+        if (!isPending.exchange(true))
+            wake.release();
+    });
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    std::signal(SIGTERM, [](int) { interrupted = 1; });
+
+    ProgressLine progress(folder, ::isatty(STDERR_FILENO) != 0);
+    std::vector<RunStatus> statuses(folder.runs.size());
+    bool isStopping = false;
+    for (bool isDone = false; !isDone;) {
+        (void)wake.try_acquire_for(std::chrono::milliseconds(200));
+        isPending = false;
+        isDone = manager.isDone(); // before changes(), so that the last ones are not missed
+        for (RunStatus& status : manager.changes()) {
+            progress.update(status);
+            statuses[status.run] = std::move(status);
+        }
+        if (interrupted && !isStopping) {
+            isStopping = true;
+            progress.say("stopping the runs; what they recorded is kept");
+            manager.requestStop();
+            std::signal(SIGINT, SIG_DFL);
+        }
+    }
+    progress.finish();
+    return statuses;
+}
+
+Study prepare(const Options& options) {
+    Study study = loadStudy(options.study);
+    if (!options.data.empty()) {
+        const std::string path = std::filesystem::absolute(options.data).lexically_normal().string();
+        study.base.data.kind = detectDataKind(path);
+        study.base.data.path = path;
+    }
+    for (const std::string& text : options.overrides)
+        applyOverride(study, text);
+    return study;
+}
+
+void dryRun(const Study& study) {
+    std::vector<std::vector<std::string>> rows{{"run", "id", "role"}};
+    for (const RunConfig& run : expand(study))
+        rows.push_back({label(run), run.id, run.isTwin ? "twin" : run.isReference ? "reference" : ""});
+    printTable(rows);
+}
+
+void printSummary(const StudyFolder& folder, const std::vector<RunStatus>& statuses, bool json) {
+    if (!json) {
+        fmt::print("{}\n", folder.path.string());
+        return;
+    }
+    Json runs = Json::array();
+    for (std::size_t i = 0; i < statuses.size(); ++i)
+        runs.push_back({{"id", folder.runs[i].id},
+                        {"status", statuses[i].state ? nameOf(*statuses[i].state) : "not run"},
+                        {"reason", statuses[i].message},
+                        {"seconds", statuses[i].seconds},
+                        {"training_seconds", statuses[i].trainingSeconds},
+                        {"peak_memory_bytes", statuses[i].peakMemoryBytes},
+                        {"threads", statuses[i].threads}});
+    print({{"study", folder.path.string()}, {"runs", runs}});
+}
+
+int run(const Options& options) {
+    const Study study = prepare(options);
+    if (options.dryRun) {
+        dryRun(study);
+        return Done;
+    }
+    const std::filesystem::path worker = findWorker();
+    const StudyFolder folder = createStudyFolder(options.output.empty() ? study.name : options.output, study);
+    const int cores = availableCores();
+    const std::vector<RunStatus> statuses =
+        supervise(folder, {worker, cores, options.jobs > 0 ? options.jobs : cores});
+
+    saveResults(loadResults(folder, cores));
+    printSummary(folder, statuses, options.json);
+    if (interrupted)
+        return Interrupted;
+    const bool allFinished =
+        std::ranges::all_of(statuses, [](const RunStatus& status) { return status.state == RunState::Finished; });
+    return allFinished ? Done : RunsMissing;
+}
+
+} // namespace
+
+void addRun(CLI::App& app, int& exitCode) {
+    auto options = std::make_shared<Options>();
+    auto* command = app.add_subcommand("run", "Run a study: train under every setting and record all weights");
+    command->add_option("STUDY", options->study, "A study.toml or the name of a built-in study")->required();
+    command->add_option("-o,--output", options->output, "Folder to make (default: the study's name)");
+    command->add_option("--set", options->overrides,
+                        "key=value overrides a setting, key=v1,v2 makes an axis; may be given again")
+        ->allow_extra_args(false);
+    command->add_option("--data", options->data, "Folder with the data: CIFAR-10's binary version or IDX files");
+    command->add_option("-j,--jobs", options->jobs, "At most so many runs at once (default: one per core)")
+        ->check(CLI::Range(1, 1024));
+    command->add_flag("-n,--dry-run", options->dryRun, "Only list the runs");
+    command->add_flag("--json", options->json, "Summary as JSON");
+    command->callback([options, &exitCode] { exitCode = run(*options); });
+}
+
+} // namespace driftscope::cli

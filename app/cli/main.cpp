@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "Command.h"
+
+#include "execution/WorkerProtocol.h"
+#include "recording/RunFile.h"
+#include "recording/Version.h"
+#include "study/Setting.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+int main(int argc, char** argv) {
+    using namespace driftscope;
+    CLI::App app("Finds out why two trainings that should be identical are not.\n"
+                 "Exit codes: 0 done, 1 differs (diff), 2 bad input, 3 some runs failed or were unavailable, "
+                 "130 interrupted.",
+                 "driftscope-cli");
+    app.set_version_flag("--version", std::string(generatorName()));
+    app.require_subcommand(1);
+    app.get_formatter()->column_width(36);
+    int exitCode = cli::Done;
+    cli::addRun(app, exitCode);
+    cli::addReport(app, exitCode);
+    cli::addDiff(app, exitCode);
+    cli::addInfo(app, exitCode);
+    cli::addExport(app, exitCode);
+    cli::addDoctor(app, exitCode);
+    cli::addWorker(app);
+    try {
+        app.parse(argc, argv);
+        return exitCode;
+    } catch (const CLI::ParseError& error) {
+        if (error.get_exit_code() == 0) // --help, --version
+            return app.exit(error);
+        fmt::print(stderr, "driftscope-cli: {}\nTry driftscope-cli --help\n", error.what());
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "driftscope-cli: {}\n", error.what());
+    }
+    return cli::BadInput;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Which files in a folder make a data set that Driftscope reads.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace driftscope {
+
+/// "train-images" with ending "idx3-ubyte": plain or .gz, '-' or '.' before the ending; empty if none.
+std::filesystem::path findIdxFile(const std::filesystem::path& folder, const std::string& stem,
+                                  const std::string& ending);
+
+/// data_batch_N.bin, plain or .gz; empty if none.
+std::filesystem::path findCifarFile(const std::filesystem::path& folder, int batch);
+
+/// The data kind, "idx" or "cifar10", that a folder's files make. Throws StudyError that says what is
+/// looked for.
+std::string detectDataKind(const std::filesystem::path& folder);
+
+} // namespace driftscope

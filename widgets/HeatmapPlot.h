@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A heatmap: one matrix, or several panels that share rows, columns and colour scale. Cells that are no
+// values (identical, reference, unavailable, …) have looks of their own, explained below the plot.
+#pragma once
+
+#include "PlotWidget.h"
+
+#include "analysis/ViewData.h"
+
+#include <memory>
+#include <vector>
+
+class QCPColorScale;
+class QCPItemRect;
+class QCPLayoutGrid;
+class QCPMarginGroup;
+class QCPTextElement;
+
+namespace driftscope {
+
+class CellLegend;
+
+class HeatmapPlot : public PlotWidget {
+    Q_OBJECT
+
+public:
+    explicit HeatmapPlot(QWidget* parent = nullptr);
+    ~HeatmapPlot() override;
+
+    void setView(HeatmapView view);
+    [[nodiscard]] const HeatmapView& view() const { return m_view; }
+
+    /// Framed where columns are steps.
+    void setMarkedStep(std::optional<std::int64_t> step);
+
+    void resetZoom() override;
+    [[nodiscard]] QString readoutAt(QPoint point) override;
+
+    /// Centre of a cell in pixels of the plot, for tests.
+    [[nodiscard]] QPoint centerOf(std::size_t panel, std::size_t row, std::size_t column) const;
+
+protected:
+    void applyTheme() override;
+    void fitTo(QSize size) override;
+    void pick(QPoint point) override;
+    void hideCrossHair() override;
+    [[nodiscard]] QString documentTitle() const override;
+
+private:
+    struct Panel;
+    struct Hit {
+        std::size_t panel, row, column;
+    };
+    void buildPanels();
+    void addPanel(std::size_t index, std::size_t gridColumns);
+    void fillPanels();
+    void fillScale();
+    void fitColumns(Panel& panel, int pixels);
+    void fitRows(Panel& panel, int pixels, bool hasLabels);
+    void placeStepFrame();
+    [[nodiscard]] std::optional<Hit> hitAt(QPoint point) const;
+
+    HeatmapView m_view;
+    std::vector<std::int64_t> m_columnSteps; ///< of the columns, where these are steps
+    std::optional<std::int64_t> m_step;
+
+    QCPTextElement* m_title;
+    QCPLayoutGrid* m_content; ///< panels on the left, colour scale on the right
+    QCPLayoutGrid* m_panelGrid;
+    QCPColorScale* m_scale;
+    QCPMarginGroup* m_margins;
+    CellLegend* m_legend;
+    QCPItemRect* m_hoverFrame;
+    std::vector<std::unique_ptr<Panel>> m_panels;
+};
+
+} // namespace driftscope

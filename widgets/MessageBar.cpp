@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "MessageBar.h"
+
+#include "Icons.h"
+#include "Theme.h"
+
+#include <QAction>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+
+namespace driftscope {
+
+MessageBar::MessageBar(QWidget* parent)
+    : QFrame(parent), m_icon(new QLabel(this)), m_text(new QLabel(this)), m_action(new QToolButton(this)),
+      m_close(new QToolButton(this)) {
+    setObjectName(QStringLiteral("messageBar"));
+    setAutoFillBackground(true);
+    m_text->setObjectName(QStringLiteral("messageText"));
+    m_text->setWordWrap(true);
+    m_text->setTextFormat(Qt::PlainText);
+    m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_action->setObjectName(QStringLiteral("messageAction"));
+    m_close->setObjectName(QStringLiteral("messageClose"));
+    m_close->setAutoRaise(true);
+    m_close->setToolTip(tr("Close this message"));
+    m_close->setAccessibleName(tr("Close this message"));
+    connect(m_close, &QToolButton::clicked, this, &QWidget::hide);
+
+    auto* layout = new QHBoxLayout(this);
+    layout->setContentsMargins(16, 8, 8, 8);
+    layout->setSpacing(12);
+    layout->addWidget(m_icon, 0, Qt::AlignTop);
+    layout->addWidget(m_text, 1);
+    layout->addWidget(m_action);
+    layout->addWidget(m_close, 0, Qt::AlignTop);
+    applyTheme();
+    hide();
+}
+
+void MessageBar::showMessage(Kind kind, const QString& text, QAction* action) {
+    m_kind = kind;
+    m_text->setText(text);
+    m_text->setAccessibleName(text);
+    m_action->setVisible(action != nullptr);
+    if (action)
+        m_action->setDefaultAction(action);
+    applyTheme();
+    show();
+}
+
+QString MessageBar::text() const { return m_text->text(); }
+
+void MessageBar::changeEvent(QEvent* event) {
+    QFrame::changeEvent(event);
+    // Setting the palette below is itself such a change.
+    if (event->type() == QEvent::ApplicationPaletteChange)
+        applyTheme();
+}
+
+void MessageBar::applyTheme() {
+    const Theme theme = Theme::matching(parentWidget() ? parentWidget()->palette() : QPalette());
+    const QColor color = m_kind == Kind::Error     ? theme.error
+                         : m_kind == Kind::Warning ? theme.warning
+                                                   : theme.reference.lighter(theme.isDark ? 90 : 110);
+    QPalette palette = paletteOf(theme);
+    palette.setColor(QPalette::Window, color);
+    setPalette(palette);
+    const QString name = m_kind == Kind::Error     ? QStringLiteral("error")
+                         : m_kind == Kind::Warning ? QStringLiteral("warning")
+                                                   : QStringLiteral("info");
+    m_icon->setPixmap(themedIcon(name, theme.text, theme.axis).pixmap(20, 20));
+    m_close->setIcon(themedIcon(QStringLiteral("close"), theme.text, theme.axis));
+}
+
+} // namespace driftscope

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "RunText.h"
+
+#include "analysis/ViewData.h"
+
+#include <QCoreApplication>
+
+namespace driftscope {
+namespace {
+
+QString tr(const char* text) { return QCoreApplication::translate("RunText", text); }
+
+QString text(std::string_view string) {
+    return QString::fromUtf8(string.data(), static_cast<qsizetype>(string.size()));
+}
+
+} // namespace
+
+QString runName(const StudyResults& results, std::size_t run) {
+    return text(runTitle(results.runs.at(run)));
+}
+
+QString metricName(Metric metric) {
+    const MetricInfo& info = infoOf(metric);
+    return info.unit.empty() ? text(info.title)
+                             : QStringLiteral("%1 (%2)").arg(text(info.title), text(info.unit));
+}
+
+QString stateText(std::optional<RunState> state) {
+    if (!state)
+        return tr("◌ waiting");
+    switch (*state) {
+    case RunState::Running: return tr("▶ running");
+    case RunState::Finished: return tr("✓ finished");
+    case RunState::Failed: return tr("✕ failed");
+    case RunState::Cancelled: return tr("■ stopped");
+    case RunState::Unavailable: return tr("∅ unavailable");
+    }
+    return {};
+}
+
+QString divergenceText(const StudyResults& results, std::size_t run, Metric metric) {
+    const RunResult& result = results.runs.at(run);
+    if (!result.reference)
+        return tr("reference");
+    if (!result.comparison || result.comparison->rows() == 0)
+        return QStringLiteral("–");
+    const RunComparison& comparison = *result.comparison;
+    if (!comparison.first)
+        return tr("= identical");
+    return text(shortNumber(comparison.value(metric, comparison.rows() - 1, 0)));
+}
+
+} // namespace driftscope

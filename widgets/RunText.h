@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Short texts about runs, worded alike in every view.
+#pragma once
+
+#include "analysis/StudyResults.h"
+
+#include <QString>
+
+#include <optional>
+
+namespace driftscope {
+
+/// "acc 2 · thr 1", or the file's name where a run has no settings.
+QString runName(const StudyResults& results, std::size_t run);
+
+/// "relative L2 distance", with the unit if it has one.
+QString metricName(Metric metric);
+
+/// A shape and a word: "✓ finished".
+QString stateText(std::optional<RunState> state);
+
+/// Model-wide divergence at the last compared step: "3.2e-07", "= identical", "reference" or "–".
+QString divergenceText(const StudyResults& results, std::size_t run, Metric metric);
+
+} // namespace driftscope

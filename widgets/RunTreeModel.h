@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The runs of a study as a tree: grouped by the first axis, with state, progress and final divergence.
+// A check mark says whether a run's curves are shown.
+#pragma once
+
+#include "Theme.h"
+
+#include "analysis/StudyResults.h"
+#include "execution/RunManager.h"
+
+#include <QAbstractItemModel>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace driftscope {
+
+class RunTreeModel : public QAbstractItemModel {
+    Q_OBJECT
+
+public:
+    enum Column { Run, State, Progress, Divergence, ColumnCount };
+    enum Role {
+        RunRole = Qt::UserRole, ///< position in the study; invalid for a group
+        ShareRole,              ///< 0 … 1 of the steps done
+    };
+
+    using QAbstractItemModel::QAbstractItemModel;
+
+    /// Check marks and groups stay while the runs are the same. nullptr: no study.
+    void setResults(std::shared_ptr<const StudyResults> results);
+    /// What the run manager knows, ahead of the files. Runs not named keep what they have.
+    void setStatuses(const std::vector<RunStatus>& statuses);
+    void setMetric(Metric metric);
+    void setTheme(const Theme& theme);
+
+    [[nodiscard]] std::vector<std::size_t> checkedRuns() const;
+    void setCheckedRuns(const std::vector<std::size_t>& runs);
+    [[nodiscard]] QModelIndex indexOfRun(std::size_t run, int column = Run) const;
+
+    [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QModelIndex parent(const QModelIndex& child) const override;
+    [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
+    bool setData(const QModelIndex& index, const QVariant& value, int role) override;
+    [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+signals:
+    void checkedRunsChanged();
+
+private:
+    struct Group {
+        QString title; ///< "" where runs aren't grouped
+        std::vector<std::size_t> runs;
+    };
+    void rebuild();
+    void refresh(int firstColumn = Run, int lastColumn = Divergence);
+    [[nodiscard]] bool isFlat() const { return m_groups.size() == 1 && m_groups.front().title.isEmpty(); }
+    [[nodiscard]] std::optional<std::size_t> runAt(const QModelIndex& index) const;
+    [[nodiscard]] const Group* groupAt(const QModelIndex& index) const;
+    [[nodiscard]] Qt::CheckState checkState(const Group& group) const;
+    [[nodiscard]] QVariant runData(std::size_t run, int column, int role) const;
+    [[nodiscard]] QVariant groupData(const Group& group, int column, int role) const;
+    [[nodiscard]] std::optional<RunState> stateOf(std::size_t run) const;
+    [[nodiscard]] QString stateText(std::size_t run) const;
+    [[nodiscard]] double shareOf(std::size_t run) const;
+    [[nodiscard]] QString progressText(std::size_t run) const;
+    [[nodiscard]] QString divergenceText(std::size_t run) const;
+    [[nodiscard]] QString toolTip(std::size_t run) const;
+
+    std::shared_ptr<const StudyResults> m_results;
+    std::vector<std::optional<RunStatus>> m_statuses;
+    std::vector<bool> m_isChecked;
+    std::vector<Group> m_groups;
+    Metric m_metric = Metric::RelativeL2;
+    Theme m_theme = Theme::light();
+};
+
+} // namespace driftscope
