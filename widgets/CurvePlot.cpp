@@ -373,7 +373,6 @@ void CurvePlot::setHovered(std::optional<std::size_t> curve) {
     m_hovered = curve;
     styleGraphs();
     scheduleReplot();
-    emit curveHovered(curve ? static_cast<int>(*curve) : -1);
 }
 
 void CurvePlot::hideCrossHair() {
@@ -386,6 +385,7 @@ void CurvePlot::pick(QPoint point) {
     if (const std::optional<Hit> hit = nearest(point)) {
         const Curve& curve = m_view.curves[hit->curve];
         emit runPicked(static_cast<int>(curve.run));
+        emit scopePicked(curve.scope);
         emit stepPicked(static_cast<qint64>(curve.steps[hit->point]));
     }
 }

@@ -50,7 +50,7 @@ public:
     void setZoom(const Ranges& ranges);
 
 signals:
-    void curveHovered(int curve); ///< −1: none
+    void scopePicked(const Scope& scope);
 
 protected:
     void applyTheme() override;

@@ -180,14 +180,14 @@ void HeatmapPlot::fillPanels() {
     std::set<CellKind> kinds;
     for (std::size_t i = 0; i < m_panels.size(); ++i) {
         Panel& panel = *m_panels[i];
-        const HeatmapPanel& data = m_view.panels[i];
-        panel.title->setText(text(data.title));
-        panel.title->setVisible(!data.title.empty());
-        panel.cells->setPanel(data, colors);
+        const HeatmapPanel& matrix = m_view.panels[i];
+        panel.title->setText(text(matrix.title));
+        panel.title->setVisible(!matrix.title.empty());
+        panel.cells->setPanel(matrix, colors);
         const bool isFirst = i == 0;
         panel.rect->axis(QCPAxis::atBottom)->setLabel(text(m_view.columnTitle));
         panel.rect->axis(QCPAxis::atLeft)->setLabel(isFirst ? text(m_view.rowTitle) : QString());
-        for (const HeatmapCell& cell : data.cells)
+        for (const HeatmapCell& cell : matrix.cells)
             if (cell.kind != CellKind::Value && cell.kind != CellKind::Missing)
                 kinds.insert(cell.kind);
     }
@@ -197,9 +197,9 @@ void HeatmapPlot::fillPanels() {
 
 void HeatmapPlot::resetZoom() {
     for (const auto& panel : m_panels) {
-        const HeatmapPanel& data = panel->cells->panel();
-        panel->rect->axis(QCPAxis::atBottom)->setRange(0, std::max<double>(1, data.columnLabels.size()));
-        panel->rect->axis(QCPAxis::atLeft)->setRange(0, std::max<double>(1, data.rowLabels.size()));
+        const HeatmapPanel& matrix = panel->cells->panel();
+        panel->rect->axis(QCPAxis::atBottom)->setRange(0, std::max<double>(1, matrix.columnLabels.size()));
+        panel->rect->axis(QCPAxis::atLeft)->setRange(0, std::max<double>(1, matrix.rowLabels.size()));
     }
     scheduleReplot();
 }
@@ -291,11 +291,11 @@ std::optional<HeatmapPlot::Hit> HeatmapPlot::hitAt(QPoint point) const {
     for (std::size_t i = 0; i < m_panels.size(); ++i) {
         if (!m_panels[i]->rect->rect().contains(point))
             continue;
-        const HeatmapPanel& data = m_panels[i]->cells->panel();
+        const HeatmapPanel& matrix = m_panels[i]->cells->panel();
         const double x = m_panels[i]->rect->axis(QCPAxis::atBottom)->pixelToCoord(point.x());
         const double y = m_panels[i]->rect->axis(QCPAxis::atLeft)->pixelToCoord(point.y());
-        if (x >= 0 && y >= 0 && x < static_cast<double>(data.columnLabels.size()) &&
-            y < static_cast<double>(data.rowLabels.size()))
+        if (x >= 0 && y >= 0 && x < static_cast<double>(matrix.columnLabels.size()) &&
+            y < static_cast<double>(matrix.rowLabels.size()))
             return Hit{i, static_cast<std::size_t>(y), static_cast<std::size_t>(x)};
     }
     return std::nullopt;
@@ -316,8 +316,8 @@ QString HeatmapPlot::readoutAt(QPoint point) {
     m_hoverFrame->topLeft->setCoords(static_cast<double>(hit->column), static_cast<double>(hit->row));
     m_hoverFrame->bottomRight->setCoords(static_cast<double>(hit->column + 1),
                                          static_cast<double>(hit->row + 1));
-    const HeatmapPanel& data = panel.cells->panel();
-    QString detail = text(data.cells[hit->row * data.columnLabels.size() + hit->column].detail);
+    const HeatmapPanel& matrix = panel.cells->panel();
+    QString detail = text(matrix.cells[hit->row * matrix.columnLabels.size() + hit->column].detail);
     return detail.toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
 }
 
@@ -335,6 +335,7 @@ void HeatmapPlot::pick(QPoint point) {
     const HeatmapPanel& panel = m_view.panels[hit->panel];
     if (const auto run = panel.cells[hit->row * panel.columnLabels.size() + hit->column].run)
         emit runPicked(static_cast<int>(*run));
+    emit rowPicked(static_cast<int>(hit->row));
     if (!m_columnSteps.empty())
         emit stepPicked(m_columnSteps[hit->column]);
 }

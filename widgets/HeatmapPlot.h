@@ -39,6 +39,9 @@ public:
     /// Centre of a cell in pixels of the plot, for tests.
     [[nodiscard]] QPoint centerOf(std::size_t panel, std::size_t row, std::size_t column) const;
 
+signals:
+    void rowPicked(int row);
+
 protected:
     void applyTheme() override;
     void fitTo(QSize size) override;

@@ -31,13 +31,17 @@ QTreeWidgetItem* ownerOf(const Scope& tensor, const std::vector<Scope>& scopes,
 ScopeTree::ScopeTree(QWidget* parent) : QTreeWidget(parent) {
     setHeaderHidden(true);
     setUniformRowHeights(true);
-    setSelectionMode(NoSelection);
     header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     connect(this, &QTreeWidget::itemChanged, this, [this] {
         if (m_isFilling)
             return;
         refreshSwatches();
         emit checkedScopesChanged();
+    });
+    connect(this, &QTreeWidget::currentItemChanged, this, [this](QTreeWidgetItem* item) {
+        const auto at = std::ranges::find(m_items, item);
+        if (!m_isFilling && at != m_items.end())
+            emit scopeSelected(m_scopes[static_cast<std::size_t>(at - m_items.begin())]);
     });
 }
 
@@ -83,8 +87,9 @@ void ScopeTree::checkOnly(ScopeKind kind) {
         expandAll();
 }
 
-void ScopeTree::setChecked(const std::vector<Scope>& scopes) {
-    check([&](const Scope& scope) { return std::ranges::find(scopes, scope) != scopes.end(); });
+void ScopeTree::selectScope(const std::optional<Scope>& scope) {
+    const auto at = scope ? std::ranges::find(m_scopes, *scope) : m_scopes.end();
+    setCurrentItem(at == m_scopes.end() ? nullptr : m_items[static_cast<std::size_t>(at - m_scopes.begin())]);
 }
 
 void ScopeTree::check(const std::function<bool(const Scope&)>& isChecked) {

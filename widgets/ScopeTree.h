@@ -10,6 +10,7 @@
 #include <QTreeWidget>
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace driftscope {
@@ -27,10 +28,11 @@ public:
 
     [[nodiscard]] std::vector<Scope> checkedScopes() const;
     void checkOnly(ScopeKind kind);
-    void setChecked(const std::vector<Scope>& scopes);
+    void selectScope(const std::optional<Scope>& scope);
 
 signals:
     void checkedScopesChanged();
+    void scopeSelected(const Scope& scope);
 
 private:
     void refreshSwatches();

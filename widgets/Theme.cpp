@@ -19,7 +19,7 @@ Theme Theme::light() {
     theme.warning = QColor(0xfff1cc);
     theme.error = QColor(0xfde1de);
     // Yellow is darkened: Okabe and Ito's own can't be seen as a line on white.
-    theme.runs = {QColor(0x000000), QColor(0x0072b2), QColor(0xd55e00), QColor(0x009e73),
+    theme.runs = {QColor(Qt::black), QColor(0x0072b2), QColor(0xd55e00), QColor(0x009e73),
                   QColor(0xcc79a7), QColor(0xe69f00), QColor(0x56b4e9), QColor(0xa89a00)};
     return theme;
 }

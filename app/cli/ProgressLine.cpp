@@ -8,8 +8,8 @@
 
 namespace driftscope::cli {
 
-ProgressLine::ProgressLine(const StudyFolder& folder, bool isTerminal)
-    : m_folder(folder), m_isTerminal(isTerminal), m_statuses(folder.runs.size()) {}
+ProgressLine::ProgressLine(const StudyFolder& folder, std::size_t total, bool isTerminal)
+    : m_folder(folder), m_total(total), m_isTerminal(isTerminal), m_statuses(folder.runs.size()) {}
 
 void ProgressLine::clear() const {
     if (m_isTerminal)
@@ -28,7 +28,7 @@ void ProgressLine::update(const RunStatus& status) {
     known = status;
     if (hasEnded) {
         ++m_ended;
-        std::string text = fmt::format("[{}/{}] {}: {}, {:.1f} s", m_ended, m_statuses.size(),
+        std::string text = fmt::format("[{}/{}] {}: {}, {:.1f} s", m_ended, m_total,
                                        label(m_folder.runs[status.run]), nameOf(*status.state), status.seconds);
         if (!status.message.empty())
             text += ": " + status.message;
@@ -47,7 +47,7 @@ double ProgressLine::share() const {
         else if (status.steps > 0)
             done += static_cast<double>(status.step) / static_cast<double>(status.steps);
     }
-    return m_statuses.empty() ? 1 : done / static_cast<double>(m_statuses.size());
+    return done / static_cast<double>(m_total);
 }
 
 void ProgressLine::draw() {
@@ -62,7 +62,7 @@ void ProgressLine::draw() {
         left = fmt::format(", about {:.0f} s left", elapsed * (1 - done) / done);
     clear();
     fmt::print(stderr, "[{}{}] {:3.0f} %, {} of {} runs{}", std::string(filled, '#'),
-               std::string(width - filled, '.'), done * 100, m_ended, m_statuses.size(), left);
+               std::string(width - filled, '.'), done * 100, m_ended, m_total, left);
     std::fflush(stderr);
 }
 

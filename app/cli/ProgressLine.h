@@ -12,7 +12,8 @@ namespace driftscope::cli {
 
 class ProgressLine {
 public:
-    ProgressLine(const StudyFolder& folder, bool isTerminal);
+    /// `total` of the folder's runs are being run.
+    ProgressLine(const StudyFolder& folder, std::size_t total, bool isTerminal);
 
     void update(const RunStatus& status);
     void say(const std::string& text);
@@ -24,6 +25,7 @@ private:
     [[nodiscard]] double share() const;
 
     const StudyFolder& m_folder;
+    std::size_t m_total;
     bool m_isTerminal;
     std::vector<RunStatus> m_statuses;
     std::size_t m_ended = 0;

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <memory>
 #include <semaphore>
+#include <sstream>
 #include <unistd.h>
 
 namespace driftscope::cli {
@@ -25,6 +26,7 @@ struct Options {
     std::string data;
     std::vector<std::string> overrides;
     int jobs = 0;
+    bool resume = false;
     bool dryRun = false;
     bool json = false;
 };
@@ -32,7 +34,8 @@ struct Options {
 volatile std::sig_atomic_t interrupted = 0;
 
 /// Reports what the manager says until every run has ended; Ctrl-C stops the runs, a second one kills.
-std::vector<RunStatus> supervise(const StudyFolder& folder, const RunManager::Options& options) {
+/// `statuses` has one for every run of the study; those of the runs in `options` are replaced.
+void supervise(const StudyFolder& folder, const RunManager::Options& options, std::vector<RunStatus>& statuses) {
     std::counting_semaphore<> wake(0);
     std::atomic<bool> isPending = false;
     RunManager manager(folder, options, [&] {
@@ -42,8 +45,7 @@ std::vector<RunStatus> supervise(const StudyFolder& folder, const RunManager::Op
     std::signal(SIGINT, [](int) { interrupted = 1; });
     std::signal(SIGTERM, [](int) { interrupted = 1; });
 
-    ProgressLine progress(folder, ::isatty(STDERR_FILENO) != 0);
-    std::vector<RunStatus> statuses(folder.runs.size());
+    ProgressLine progress(folder, options.runs.size(), ::isatty(STDERR_FILENO) != 0);
     bool isStopping = false;
     for (bool isDone = false; !isDone;) {
         (void)wake.try_acquire_for(std::chrono::milliseconds(200));
@@ -61,7 +63,6 @@ std::vector<RunStatus> supervise(const StudyFolder& folder, const RunManager::Op
         }
     }
     progress.finish();
-    return statuses;
 }
 
 Study prepare(const Options& options) {
@@ -76,10 +77,33 @@ Study prepare(const Options& options) {
     return study;
 }
 
+/// The study in the folder, if it is the one asked for. Throws UsageError with the lines that differ.
+StudyFolder reopen(const std::filesystem::path& path, const Study& asked) {
+    StudyFolder folder = openStudyFolder(path);
+    std::istringstream before(toToml(folder.study)), now(toToml(asked));
+    std::string difference, a, b;
+    while (true) {
+        const bool hasA = static_cast<bool>(std::getline(before, a));
+        const bool hasB = static_cast<bool>(std::getline(now, b));
+        if (!hasA && !hasB)
+            break;
+        if (hasA != hasB || a != b)
+            difference += (hasA ? "\n  recorded: " + a : "") + (hasB ? "\n  asked:    " + b : "");
+    }
+    if (!difference.empty())
+        throw UsageError(fmt::format("{}: --resume with another study than was recorded there; give a new name with "
+                                     "-o:{}",
+                                     path.string(), difference));
+    return folder;
+}
+
 void dryRun(const Study& study) {
     std::vector<std::vector<std::string>> rows{{"run", "id", "role"}};
     for (const RunConfig& run : expand(study))
-        rows.push_back({label(run), run.id, run.isTwin ? "twin" : run.isReference ? "reference" : ""});
+        rows.push_back({label(run), run.id, run.isTwin        ? "twin"
+                                            : run.isControl   ? "control"
+                                            : run.isReference ? "reference"
+                                                              : ""});
     printTable(rows);
 }
 
@@ -107,10 +131,18 @@ int run(const Options& options) {
         return Done;
     }
     const std::filesystem::path worker = findWorker();
-    const StudyFolder folder = createStudyFolder(options.output.empty() ? study.name : options.output, study);
+    const std::filesystem::path path = options.output.empty() ? study.name : options.output;
+    const StudyFolder folder = options.resume && std::filesystem::exists(path) ? reopen(path, study)
+                                                                               : createStudyFolder(path, study);
+    const std::vector<std::size_t> unfinished = folder.unfinishedRuns();
+    for (const std::size_t run : unfinished)
+        folder.clearRun(run);
     const int cores = availableCores();
-    const std::vector<RunStatus> statuses =
-        supervise(folder, {worker, cores, options.jobs > 0 ? options.jobs : cores});
+    std::vector<RunStatus> statuses(folder.runs.size());
+    for (RunStatus& status : statuses)
+        status.state = RunState::Finished;
+    if (!unfinished.empty())
+        supervise(folder, {worker, cores, options.jobs > 0 ? options.jobs : cores, unfinished}, statuses);
 
     saveResults(loadResults(folder, cores));
     printSummary(folder, statuses, options.json);
@@ -134,6 +166,8 @@ void addRun(CLI::App& app, int& exitCode) {
     command->add_option("--data", options->data, "Folder with the data: CIFAR-10's binary version or IDX files");
     command->add_option("-j,--jobs", options->jobs, "At most so many runs at once (default: one per core)")
         ->check(CLI::Range(1, 1024));
+    command->add_flag("--resume", options->resume,
+                      "Go on with the study in the folder: keep finished runs, run the others again");
     command->add_flag("-n,--dry-run", options->dryRun, "Only list the runs");
     command->add_flag("--json", options->json, "Summary as JSON");
     command->callback([options, &exitCode] { exitCode = run(*options); });

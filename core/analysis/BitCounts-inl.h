@@ -70,17 +70,24 @@ public:
         for (std::size_t i = 0; i < m_pendingCount; ++i)
             addDigit(4, hn::Load(DWord(), m_pending + i * maxLanes));
         std::array<std::uint64_t, 32> counts{};
-        for (std::size_t digit = 0; digit < digitCount; ++digit)
+        for (std::size_t digit = 0; digit < digitCount; ++digit) {
+            if (isZero(hn::Load(DWord(), digits(digit))))
+                continue;
+            const std::uint64_t weight = std::uint64_t{1} << digit;
             for (std::size_t lane = 0; lane < hn::Lanes(DWord()); ++lane)
                 for (std::uint32_t bits = digits(digit)[lane]; bits != 0; bits &= bits - 1)
-                    counts[static_cast<std::size_t>(std::countr_zero(bits))] += std::uint64_t{1}
-                                                                                << digit;
+                    counts[static_cast<std::size_t>(std::countr_zero(bits))] += weight;
+        }
         return counts;
     }
 
 private:
     static constexpr std::size_t digitCount = 48;
     static constexpr std::size_t maxLanes = HWY_MAX_BYTES / sizeof(std::uint32_t);
+
+    HWY_INLINE static bool isZero(VWord v) {
+        return hn::AllTrue(DWord(), hn::Eq(v, hn::Zero(DWord())));
+    }
 
     HWY_INLINE std::uint32_t* digits(std::size_t digit) { return m_digits + digit * maxLanes; }
 
@@ -113,7 +120,7 @@ private:
 
     HWY_INLINE void addDigit(std::size_t digit, VWord carry) {
         const DWord d;
-        for (; digit < digitCount && !hn::AllTrue(d, hn::Eq(carry, hn::Zero(d))); ++digit) {
+        for (; digit < digitCount && !isZero(carry); ++digit) {
             const VWord sum = hn::Load(d, digits(digit));
             hn::Store(hn::Xor(sum, carry), d, digits(digit));
             carry = hn::And(sum, carry);

@@ -55,6 +55,8 @@ LiveResults::LiveResults(std::vector<fs::path> runFiles) : m(std::make_unique<Im
         // Two files may come from studies that gave them the same id.
         if (const auto& config = m->open[i].reader->config())
             run.config = *config;
+        else
+            run.isConfigured = false;
         run.config.id = runFiles[i].string();
         run.config.isReference = i == 0;
         if (i > 0)

@@ -20,6 +20,7 @@ struct Verdict {
 
 struct RunResult {
     RunConfig config;
+    bool isConfigured = true;      ///< false: a foreign file, whose settings are not known
     std::optional<RunState> state; ///< none: not run yet
     std::string message;
     std::string runId;

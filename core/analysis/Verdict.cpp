@@ -21,7 +21,7 @@ namespace {
 std::vector<std::string> settingDifferences(const RunConfig& run, const RunConfig& reference) {
     std::vector<std::string> differences;
     for (const SettingSpec& spec : settingSpecs())
-        if (const SettingValue value = spec.get(run), other = spec.get(reference); value != other)
+        if (const SettingValue value = spec.get(run), other = spec.get(reference); value != other && spec.key != "repeat")
             differences.push_back(fmt::format("{} ({} → {})", spec.axisKey(), toText(other), toText(value)));
     return differences;
 }
@@ -43,10 +43,18 @@ Verdict judgeRun(const StudyResults& results, std::size_t i) {
     verdict.evidence.push_back(fmt::format("relative L2 distance {:.2e} and largest ULP distance {:.0f} at step {}",
                                            comparison.value(Metric::RelativeL2, last, 0),
                                            comparison.value(Metric::UlpMax, last, 0), comparison.steps[last]));
-    const auto differences = settingDifferences(run.config, results.runs[*run.reference].config);
-    verdict.evidence.push_back(differences.empty()
-                                   ? std::string("no setting differs: the same run gave other bits")
-                                   : fmt::format("settings that differ: {}", fmt::join(differences, ", ")));
+    const RunResult& reference = results.runs[*run.reference];
+    if (!run.isConfigured || !reference.isConfigured) {
+        verdict.evidence.emplace_back("the settings of files that others wrote are not known");
+        return verdict;
+    }
+    const auto differences = settingDifferences(run.config, reference.config);
+    if (differences.empty()) {
+        verdict.kind = "run-to-run";
+        verdict.evidence.emplace_back("no setting differs: the same run gave other bits");
+        return verdict;
+    }
+    verdict.evidence.push_back(fmt::format("settings that differ: {}", fmt::join(differences, ", ")));
     verdict.evidence.push_back("size alone does not tell rounding from another function: float64 twins would");
     return verdict;
 }

@@ -6,8 +6,8 @@
 
 namespace driftscope {
 
-/// "identical" where every common row has equal bits; "inconclusive" with what is known where they
-/// differ; "" where there is nothing to judge: the reference itself, or no common rows.
+/// "identical" where every common row has equal bits; "run-to-run" where they differ although no
+/// setting does; else "inconclusive" with what is known; "" where there is nothing to judge: the reference itself, or no common rows.
 Verdict judgeRun(const StudyResults& results, std::size_t run);
 
 /// "step 1, phase gradient, tensor conv1.weight"

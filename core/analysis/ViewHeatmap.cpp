@@ -129,7 +129,7 @@ std::string axisTitle(const Axis* axis) {
 std::optional<std::size_t> findRun(const StudyResults& results, const std::vector<Assignment>& wanted) {
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
         const RunConfig& config = results.runs[i].config;
-        const bool matches = !config.isTwin && std::ranges::all_of(config.settings, [&](const Assignment& setting) {
+        const bool matches = !config.isTwin && !config.isControl && std::ranges::all_of(config.settings, [&](const Assignment& setting) {
             const auto asked = std::ranges::find(wanted, setting.key, &Assignment::key);
             if (asked != wanted.end())
                 return asked->value == setting.value;

@@ -25,11 +25,17 @@ int availableCores() {
 
 RunManager::RunManager(StudyFolder folder, Options options, std::function<void()> wake)
     : m_folder(std::move(folder)), m_options(std::move(options)), m_wake(std::move(wake)),
-      m_queue(m_folder.runs.size()), m_status(m_folder.runs.size()), m_isDirty(m_folder.runs.size(), true),
+      m_queue(m_options.runs), m_status(m_folder.runs.size()), m_isDirty(m_folder.runs.size(), false),
       m_claimed(m_folder.runs.size(), 0) {
+    if (m_queue.empty()) {
+        m_queue.resize(m_folder.runs.size());
+        std::iota(m_queue.begin(), m_queue.end(), std::size_t{0});
+    }
+    m_left = m_queue.size();
     for (std::size_t i = 0; i < m_status.size(); ++i)
         m_status[i].run = i;
-    std::iota(m_queue.begin(), m_queue.end(), std::size_t{0});
+    for (const std::size_t run : m_queue)
+        m_isDirty[run] = true;
     std::ranges::stable_sort(m_queue, {}, [this](std::size_t i) {
         const RunConfig& run = m_folder.runs[i];
         // many small micro-batches take longer than few large ones, float64 longer than float32
@@ -55,12 +61,12 @@ void RunManager::requestStop() {
 
 bool RunManager::isDone() const {
     const std::lock_guard held(m_mutex);
-    return m_ended == m_status.size();
+    return m_left == 0;
 }
 
 void RunManager::wait() {
     std::unique_lock held(m_mutex);
-    m_changed.wait(held, [this] { return m_ended == m_status.size(); });
+    m_changed.wait(held, [this] { return m_left == 0; });
 }
 
 std::vector<RunStatus> RunManager::changes() {
@@ -163,7 +169,7 @@ void RunManager::finish(std::size_t run, RunState state, const std::string& mess
     }
     {
         const std::lock_guard held(m_mutex);
-        ++m_ended;
+        --m_left;
         m_status[run].state = state;
         m_status[run].message = complete;
         m_isDirty[run] = true;

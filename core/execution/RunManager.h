@@ -38,6 +38,7 @@ public:
         std::filesystem::path worker;
         int cores = 1;       ///< sum of the threads of the runs in flight; a wider run runs alone
         int jobs = 1 << 16;  ///< and no more processes than this
+        std::vector<std::size_t> runs{}; ///< positions of those to run; empty: all
     };
 
     /// Starts at once: the reference first, then the longest. `wake` is called on a thread of the
@@ -78,7 +79,7 @@ private:
     std::vector<int> m_claimed; ///< cores per run in flight
     int m_inFlight = 0;
     int m_coresInUse = 0;
-    std::size_t m_ended = 0;
+    std::size_t m_left = 0; ///< runs that have not ended
     std::vector<std::jthread> m_slots;
 };
 

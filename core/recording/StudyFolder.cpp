@@ -2,6 +2,7 @@
 #include "recording/StudyFolder.h"
 
 #include "recording/RunFile.h"
+#include "recording/RunReader.h"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,25 @@ std::optional<std::size_t> StudyFolder::referenceOf(std::size_t run) const {
         plain = i;
     }
     return plain; // a twin whose reference is float64 itself is compared with that
+}
+
+std::vector<std::size_t> StudyFolder::unfinishedRuns() const {
+    std::vector<std::size_t> unfinished;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        try {
+            if (RunReader(runFile(runs[i])).progress().state == RunState::Finished)
+                continue;
+        } catch (const RecordingError&) { // missing or damaged: to be run again
+        }
+        unfinished.push_back(i);
+    }
+    return unfinished;
+}
+
+void StudyFolder::clearRun(std::size_t run) const {
+    std::error_code ignored;
+    for (const fs::path& file : {runFile(runs[run]), logFile(runs[run])})
+        fs::remove(file, ignored);
 }
 
 StudyFolder createStudyFolder(const fs::path& path, const Study& study) {

@@ -22,6 +22,11 @@ struct StudyFolder {
     /// Position in `runs` of the run that this one is compared with: the reference, or its twin.
     /// None for the reference itself.
     [[nodiscard]] std::optional<std::size_t> referenceOf(std::size_t run) const;
+
+    /// Positions of the runs that have not finished: never begun, failed, cancelled, unavailable.
+    [[nodiscard]] std::vector<std::size_t> unfinishedRuns() const;
+    /// Removes what a run has left, so that it can be run again.
+    void clearRun(std::size_t run) const;
 };
 
 /// Writes the study into a new folder. Throws RecordingError if the folder exists and isn't empty.

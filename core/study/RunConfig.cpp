@@ -21,6 +21,8 @@ std::string label(const RunConfig& run) {
     }
     if (text.empty())
         text = "run";
+    if (run.isControl)
+        text += " · again";
     return run.isTwin ? text + " · float64 twin" : text;
 }
 
@@ -29,6 +31,7 @@ std::string toJson(const RunConfig& run) {
                 {"study", run.study},
                 {"reference", run.isReference},
                 {"twin", run.isTwin},
+                {"control", run.isControl},
                 {"settings", settingsToJson(run.settings)}};
     for (const SettingSpec& spec : settingSpecs())
         out[std::string(spec.section)][std::string(spec.key)] = valueToJson(spec.get(run));
@@ -43,6 +46,7 @@ RunConfig runConfigFromJson(std::string_view text) {
         run.study = in.at("study").get<std::string>();
         run.isReference = in.at("reference").get<bool>();
         run.isTwin = in.at("twin").get<bool>();
+        run.isControl = in.value("control", false);
         for (const auto& [key, value] : in.at("settings").items()) {
             const SettingSpec& spec = settingOfAxis(key);
             run.settings.push_back({spec.axisKey(), valueFromJson(spec, value)});

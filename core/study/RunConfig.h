@@ -60,6 +60,7 @@ struct RunConfig {
     std::vector<Assignment> settings; ///< the value of every axis
     bool isReference = false;
     bool isTwin = false;              ///< the float64 twin of the run with the same settings
+    bool isControl = false;           ///< the reference once more: equal settings must give equal bits
     ModelConfig model;
     DataConfig data;
     TrainConfig train;

@@ -64,10 +64,17 @@ std::vector<RunConfig> expand(const Study& study) {
             more = index[i] != 0;
         }
     }
+    if (study.control) {
+        RunConfig control = *std::ranges::find_if(runs, &RunConfig::isReference);
+        control.isReference = false;
+        control.isControl = true;
+        control.id += "~again";
+        runs.push_back(std::move(control));
+    }
     if (study.twin == "float64") {
         const std::size_t count = runs.size();
         for (std::size_t i = 0; i < count; ++i) {
-            if (runs[i].train.dtype == "float64")
+            if (runs[i].isControl || runs[i].train.dtype == "float64")
                 continue;
             RunConfig twin = runs[i];
             twin.isTwin = true;

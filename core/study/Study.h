@@ -22,6 +22,7 @@ struct Study {
     std::string name;
     std::string description;
     std::string twin = "none"; ///< "float64": every run once more in float64
+    bool control = false;      ///< the reference once more, to see that equal settings give equal bits
     RunConfig base;            ///< settings that no axis overrides
     std::vector<Axis> axes;
     std::vector<Assignment> reference; ///< one value per axis, in the order of axes
@@ -44,7 +45,7 @@ void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> va
 void applyOverride(Study& study, std::string_view keyAndValues);
 
 /// All combinations of the axes' values in order, the last axis fastest; the reference first among
-/// equals is marked. Twins, if any, follow all runs. Throws StudyError if a combination is impossible.
+/// equals is marked. Then the control and the twins, if the study asks for them. Throws StudyError if a combination is impossible.
 std::vector<RunConfig> expand(const Study& study);
 
 /// A study that comes with the program (resources/studies), compiled in.

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view sections[] = {"study", "model", "data", "train", "axes", "record"};
-constexpr std::string_view studyKeys[] = {"name", "description", "reference", "twin"};
+constexpr std::string_view studyKeys[] = {"name", "description", "reference", "twin", "control"};
 
 class Parser {
 public:
@@ -150,6 +150,10 @@ private:
                 m_study.description = text(name, node);
             else if (name == "twin")
                 m_study.twin = text(name, node);
+            else if (name == "control" && node.is_boolean())
+                m_study.control = *node.value<bool>();
+            else if (name == "control")
+                fail(node.source(), "control: expected true or false");
             else
                 fail(key.source(), fmt::format("unknown key \"{}\" in [study]{}; keys: {}", name,
                                                didYouMean(name, studyKeys), fmt::join(studyKeys, ", ")));
@@ -281,7 +285,7 @@ std::string toToml(const Study& study) {
             pairs.push_back(fmt::format("{} = {}", quoted(key), tomlText(value)));
         out += fmt::format("reference = {{ {} }}\n", fmt::join(pairs, ", "));
     }
-    out += fmt::format("twin = {}\n", tomlText(study.twin));
+    out += fmt::format("twin = {}\ncontrol = {}\n", tomlText(study.twin), study.control);
 
     std::string_view section;
     for (const SettingSpec& spec : settingSpecs()) {

@@ -67,11 +67,11 @@ std::string loadedLibrary(std::string_view word) {
     } search{word, {}};
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* data) {
-            auto& search = *static_cast<Search*>(data);
+            auto& state = *static_cast<Search*>(data);
             const std::string_view path = info->dlpi_name;
-            if (path.substr(path.rfind('/') + 1).find(search.word) == std::string_view::npos)
+            if (path.substr(path.rfind('/') + 1).find(state.word) == std::string_view::npos)
                 return 0;
-            search.found = path;
+            state.found = path;
             return 1;
         },
         &search);

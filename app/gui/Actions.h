@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Every action of the window: object name, shortcut, tooltip. What they do is connected by the window.
+#pragma once
+
+#include <vector>
+
+class QAction;
+class QActionGroup;
+class QMainWindow;
+class QMenu;
+class QObject;
+
+namespace driftscope {
+
+struct Theme;
+
+struct Actions {
+    explicit Actions(QObject* parent);
+
+    void setTheme(const Theme& theme);
+    /// Adds the menus; `recent` is filled by the window.
+    void addMenus(QMainWindow& window, QMenu*& recent, QMenu*& view);
+
+    QAction *newStudy, *openFolder, *openFiles, *showStart, *exportView, *quit;
+    QAction *run, *stop, *useAsReference, *onlyThisRun, *allRuns, *filterRuns;
+    QAction *showCurves, *showHeatmap, *resetZoom, *logAxis;
+    QAction *firstStep, *previousStep, *nextStep, *lastStep;
+    QAction *focusReference, *focusMetric;
+    std::vector<QAction*> scopes; ///< model, layers, tensors
+    std::vector<QAction*> kinds;  ///< of heatmaps, in the order of HeatmapKind
+    std::vector<QAction*> themes; ///< system, light, dark
+    QAction* about;
+};
+
+} // namespace driftscope

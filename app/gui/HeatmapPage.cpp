@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "HeatmapPage.h"
+
+#include "Selection.h"
+#include "ViewDefaults.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QSignalBlocker>
+#include <QToolButton>
+
+#include <algorithm>
+
+namespace driftscope {
+namespace {
+
+QString text(const std::string& string) {
+    return QString::fromStdString(string);
+}
+
+} // namespace
+
+HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions, QWidget* parent)
+    : QWidget(parent), m_selection(selection), m_plot(new HeatmapPlot(this)),
+      m_task(this, [this](HeatmapView view) { show(std::move(view)); }) {
+    m_plot->setObjectName(QStringLiteral("heatmapPlot"));
+    m_plot->setAccessibleName(tr("Divergence heatmap"));
+    auto* controls = new QHBoxLayout;
+    controls->setContentsMargins(16, 8, 16, 0);
+    controls->setSpacing(8);
+    for (QAction* action : kindActions) {
+        auto* button = new QToolButton(this);
+        button->setDefaultAction(action);
+        controls->addWidget(button);
+    }
+    controls->addSpacing(16);
+    m_rows = addCombo(*controls, QStringLiteral("heatmapRows"), tr("Rows"), tr("What the rows are"));
+    m_rows->addItems({tr("layers"), tr("tensors")});
+    m_scope = addCombo(*controls, QStringLiteral("heatmapScope"), tr("Of"), tr("The weights that a cell is about"));
+    m_rowAxis = addCombo(*controls, QStringLiteral("heatmapRowAxis"), tr("Rows"), tr("Setting along the rows"));
+    m_columnAxis =
+        addCombo(*controls, QStringLiteral("heatmapColumnAxis"), tr("Columns"), tr("Setting along the columns"));
+    m_panelAxis = addCombo(*controls, QStringLiteral("heatmapPanelAxis"), tr("Panels"),
+                           tr("One panel for each value of this setting"));
+    controls->addStretch(1);
+
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addLayout(controls);
+    layout->addWidget(m_plot, 1);
+
+    connect(m_scope, &QComboBox::activated, this,
+            [this](int i) { m_selection.setScope(m_scopes.at(static_cast<std::size_t>(i))); });
+    connect(&m_selection, &Selection::runChanged, this, &HeatmapPage::refresh);
+    connect(&m_selection, &Selection::scopeChanged, this, [this] {
+        fillScopes();
+        refresh();
+    });
+    connect(&m_selection, &Selection::stepChanged, this, [this] {
+        m_plot->setMarkedStep(m_selection.step());
+        if (m_choice.kind != HeatmapKind::LayersBySteps)
+            refresh();
+    });
+    connect(m_plot, &PlotWidget::stepPicked, &m_selection, &Selection::setStep);
+    connect(m_plot, &PlotWidget::runPicked, this, [this](int run) { m_selection.setRun(run); });
+    connect(m_plot, &HeatmapPlot::rowPicked, this, &HeatmapPage::selectRow);
+    showControls();
+    m_plot->setHint(hint());
+}
+
+QComboBox* HeatmapPage::addCombo(QHBoxLayout& layout, const QString& name, const QString& label, const QString& tip) {
+    auto* caption = new QLabel(label, this);
+    auto* combo = new QComboBox(this);
+    combo->setObjectName(name);
+    combo->setToolTip(tip);
+    combo->setAccessibleName(tip);
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToContents);
+    caption->setBuddy(combo);
+    caption->setObjectName(name + QStringLiteral("Label"));
+    layout.addWidget(caption);
+    layout.addWidget(combo);
+    connect(combo, &QComboBox::activated, this, &HeatmapPage::refresh);
+    return combo;
+}
+
+void HeatmapPage::setResults(std::shared_ptr<const StudyResults> results) {
+    const bool isOther = !m_results || !results || m_results->folder.path != results->folder.path;
+    m_results = std::move(results);
+    if (!m_results)
+        return;
+    if (isOther)
+        fillAxes();
+    if (std::vector<Scope> scopes = commonScopes(*m_results); scopes != m_scopes) {
+        m_scopes = std::move(scopes);
+        fillScopes();
+    }
+    refresh();
+}
+
+void HeatmapPage::setMetric(Metric metric) {
+    m_choice.metric = metric;
+    refresh();
+}
+
+void HeatmapPage::setKind(HeatmapKind kind) {
+    m_choice.kind = kind;
+    showControls();
+    refresh();
+}
+
+void HeatmapPage::fillAxes() {
+    chooseAxes(*m_results, m_choice);
+    const std::pair<QComboBox*, std::string> axes[] = {
+        {m_rowAxis, m_choice.rowAxis}, {m_columnAxis, m_choice.columnAxis}, {m_panelAxis, m_choice.panelAxis}};
+    for (const auto& [combo, chosen] : axes) {
+        combo->clear();
+        if (combo != m_rowAxis)
+            combo->addItem(tr("none"), QString());
+        for (const Axis& axis : m_results->folder.study.axes)
+            combo->addItem(text(axis.key), text(axis.key));
+        combo->setCurrentIndex(std::max(0, combo->findData(text(chosen))));
+    }
+}
+
+void HeatmapPage::fillScopes() {
+    m_scope->clear();
+    for (const Scope& scope : m_scopes)
+        m_scope->addItem(text(scopeTitle(scope)));
+    const auto chosen = std::ranges::find(m_scopes, m_selection.scope().value_or(Scope{}));
+    m_scope->setCurrentIndex(chosen == m_scopes.end() ? 0 : static_cast<int>(chosen - m_scopes.begin()));
+}
+
+void HeatmapPage::showControls() {
+    const bool areSettings = m_choice.kind == HeatmapKind::SettingsBySettings;
+    const auto setShown = [this](QComboBox* combo, bool isShown) {
+        combo->setVisible(isShown);
+        findChild<QLabel*>(combo->objectName() + QStringLiteral("Label"))->setVisible(isShown);
+    };
+    setShown(m_rows, !areSettings);
+    for (QComboBox* combo : {m_scope, m_rowAxis, m_columnAxis, m_panelAxis})
+        setShown(combo, areSettings);
+}
+
+void HeatmapPage::refresh() {
+    if (!m_results)
+        return;
+    m_choice.run = m_selection.run().value_or(mostDivergentRun(*m_results, m_choice.metric).value_or(0));
+    m_choice.step = m_selection.step();
+    m_choice.perTensor = m_rows->currentIndex() == 1;
+    if (m_scope->currentIndex() >= 0)
+        m_choice.scope = m_scopes[static_cast<std::size_t>(m_scope->currentIndex())];
+    m_choice.rowAxis = m_rowAxis->currentData().toString().toStdString();
+    m_choice.columnAxis = m_columnAxis->currentData().toString().toStdString();
+    m_choice.panelAxis = m_panelAxis->currentData().toString().toStdString();
+    m_choice.maxColumns = static_cast<std::size_t>(std::max(200, m_plot->width()));
+    m_task.request([results = m_results, choice = m_choice] { return makeHeatmap(*results, choice); });
+}
+
+void HeatmapPage::selectRow(int row) {
+    if (m_choice.kind == HeatmapKind::SettingsBySettings)
+        return;
+    const std::string& title = m_plot->view().panels.front().rowLabels.at(static_cast<std::size_t>(row));
+    const auto scope = std::ranges::find_if(m_scopes, [&](const Scope& candidate) {
+        return scopeTitle(candidate) == title && (candidate.kind == ScopeKind::Tensor) == m_choice.perTensor;
+    });
+    if (scope != m_scopes.end())
+        m_selection.setScope(*scope);
+}
+
+void HeatmapPage::show(HeatmapView view) {
+    const bool isEmpty = std::ranges::all_of(view.panels, [](const HeatmapPanel& panel) { return panel.cells.empty(); });
+    m_plot->setView(std::move(view));
+    m_plot->setHint(isEmpty ? hint() : QString());
+}
+
+QString HeatmapPage::hint() const {
+    if (!m_results || m_results->runs.empty())
+        return tr("Open a study or run one, and its heatmap appears here.");
+    if (m_choice.kind == HeatmapKind::SettingsBySettings)
+        return tr("This needs a study with axes: settings that vary from run to run.");
+    if (m_choice.kind == HeatmapKind::LayersBySteps && m_choice.run < m_results->runs.size() &&
+        !m_results->runs[m_choice.run].reference)
+        return tr("The reference is not compared with itself. Select another run in the tree on the left.");
+    return tr("The heatmap appears when the reference and another run have recorded steps.");
+}
+
+} // namespace driftscope

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "StudySession.h"
+
+#include "execution/WorkerProcess.h"
+
+#include <algorithm>
+
+namespace driftscope {
+namespace {
+
+constexpr int pollMs = 1000;
+
+QString text(const std::string& string) {
+    return QString::fromStdString(string);
+}
+
+} // namespace
+
+StudySession::StudySession(QObject* parent) : QObject(parent) {
+    m_poll.setInterval(pollMs);
+    connect(&m_poll, &QTimer::timeout, this, [this] { m_feed->requestUpdate(); });
+}
+
+// The threads end here, while this object can still take what they post.
+StudySession::~StudySession() {
+    m_manager.reset();
+    m_feed.reset();
+}
+
+void StudySession::open(const std::vector<std::filesystem::path>& paths) {
+    follow([paths] { return openLive(classify(paths)); }, false);
+    m_input = paths.size() == 1 ? StudyInput(FolderInput{paths.front()}) : StudyInput(RunFilesInput{paths});
+}
+
+void StudySession::run(const Study& study, const std::filesystem::path& folder) {
+    const bool exists = std::filesystem::exists(folder / "study.toml");
+    m_hasOpenedExisting = exists;
+    follow(
+        [study, folder, exists] {
+            return LiveResults(exists ? openStudyFolder(folder) : createStudyFolder(folder, study));
+        },
+        !exists);
+    m_input = FolderInput{folder};
+}
+
+void StudySession::follow(std::function<LiveResults()> open, bool startsRuns) {
+    const auto post = [this](auto call) { QMetaObject::invokeMethod(this, call, Qt::QueuedConnection); };
+    m_feed = std::make_unique<ResultsFeed>(
+        std::move(open), availableCores(),
+        ResultsFeed::Callbacks{
+            .opened =
+                [this, post, startsRuns](Results results) {
+                    post([this, startsRuns, results] {
+                        m_results = results;
+                        emit opened();
+                        if (startsRuns)
+                            start();
+                    });
+                },
+            .updated = [this, post](Results results) { post([this, results] { takeResults(results); }); },
+            .failed = [this, post](const std::string& what) { post([this, what] { emit failed(text(what)); }); },
+            .problem = [this, post](const std::string& what) { post([this, what] { emit problem(text(what)); }); },
+            .saved = [] {},
+        });
+}
+
+void StudySession::takeResults(Results results) {
+    m_results = std::move(results);
+    const bool isWrittenElsewhere =
+        !m_manager && std::ranges::any_of(m_results->runs, [](const RunResult& run) {
+            return run.state == RunState::Running;
+        });
+    if (isWrittenElsewhere && !m_poll.isActive())
+        m_poll.start();
+    else if (!isWrittenElsewhere)
+        m_poll.stop();
+    emit resultsChanged();
+}
+
+void StudySession::start() {
+    try {
+        const RunManager::Options options{.worker = findWorker(), .cores = availableCores()};
+        m_clock.start();
+        m_statuses.clear();
+        m_manager = std::make_unique<RunManager>(m_results->folder, options, [this] {
+            if (!m_isDrainQueued.exchange(true))
+                QMetaObject::invokeMethod(this, &StudySession::drain, Qt::QueuedConnection);
+        });
+        emit started();
+    } catch (const std::exception& error) {
+        emit problem(text(error.what()));
+    }
+}
+
+void StudySession::drain() {
+    m_isDrainQueued = false;
+    if (!m_manager)
+        return;
+    const bool isDone = m_manager->isDone();
+    for (RunStatus& status : m_manager->changes()) {
+        if (m_statuses.size() <= status.run)
+            m_statuses.resize(m_results->runs.size());
+        m_statuses[status.run] = std::move(status);
+    }
+    emit statusesChanged();
+    if (!isDone) {
+        m_feed->requestUpdate();
+        return;
+    }
+    m_manager.reset();
+    m_feed->requestSave();
+    emit stopped();
+}
+
+void StudySession::stop() {
+    if (m_manager)
+        m_manager->requestStop();
+}
+
+void StudySession::setReference(std::size_t run) { m_feed->setReference(run); }
+
+bool StudySession::isFresh() const {
+    return m_results && !m_results->folder.path.empty() &&
+           std::ranges::none_of(m_results->runs, [](const RunResult& run) { return run.state.has_value(); });
+}
+
+std::filesystem::path StudySession::path() const {
+    if (const auto* folder = std::get_if<FolderInput>(&m_input))
+        return folder->path;
+    const auto* files = std::get_if<RunFilesInput>(&m_input);
+    return files && !files->files.empty() ? files->files.front() : std::filesystem::path();
+}
+
+StudySession::Progress StudySession::progress() const {
+    Progress progress;
+    progress.cores = availableCores();
+    if (!m_results)
+        return progress;
+    progress.total = m_results->runs.size();
+    if (!isRunning()) {
+        progress.ended = static_cast<std::size_t>(std::ranges::count_if(m_results->runs, [](const RunResult& run) {
+            return run.state && run.state != RunState::Running;
+        }));
+        return progress;
+    }
+    // Steps of runs that have not counted theirs yet are taken to be as many as the others'.
+    double done = 0;
+    double known = 0;
+    std::size_t counted = 0;
+    for (const RunStatus& status : m_statuses) {
+        const bool hasEnded = status.state && status.state != RunState::Running;
+        progress.ended += hasEnded;
+        if (status.state == RunState::Running)
+            progress.coresInUse += status.threads;
+        if (status.steps == 0)
+            continue;
+        ++counted;
+        known += static_cast<double>(status.steps);
+        done += static_cast<double>(hasEnded ? status.steps : status.step);
+    }
+    progress.coresInUse = std::min(progress.coresInUse, progress.cores);
+    if (done > 0) {
+        const double total = known / static_cast<double>(counted) * static_cast<double>(progress.total);
+        progress.secondsLeft = static_cast<double>(m_clock.elapsed()) / 1000 * (total - done) / done;
+    }
+    return progress;
+}
+
+} // namespace driftscope

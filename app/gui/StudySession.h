@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// One open study: its results, its runs in flight, and the threads that serve both. Lives on the GUI
+// thread; what other threads report arrives there as queued calls.
+#pragma once
+
+#include "ResultsFeed.h"
+#include "StudyInput.h"
+
+#include "execution/RunManager.h"
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace driftscope {
+
+class StudySession : public QObject {
+    Q_OBJECT
+
+public:
+    using Results = std::shared_ptr<const StudyResults>;
+
+    explicit StudySession(QObject* parent = nullptr);
+    ~StudySession() override;
+
+    /// Ends with opened() or failed(). One of the two, once.
+    void open(const std::vector<std::filesystem::path>& paths);
+    /// Writes the study into a new folder and runs it. Where the folder holds a study already, that one
+    /// is opened instead and hasOpenedExisting() says so.
+    void run(const Study& study, const std::filesystem::path& folder);
+
+    /// Runs the open study, none of whose runs has begun.
+    void start();
+    /// Asks the runs in flight to stop; stopped() follows.
+    void stop();
+    void setReference(std::size_t run);
+
+    [[nodiscard]] const Results& results() const { return m_results; }
+    [[nodiscard]] const std::vector<RunStatus>& statuses() const { return m_statuses; }
+    [[nodiscard]] bool isRunning() const { return m_manager != nullptr; }
+    [[nodiscard]] bool hasOpenedExisting() const { return m_hasOpenedExisting; }
+    /// True where no run has begun.
+    [[nodiscard]] bool isFresh() const;
+    [[nodiscard]] std::filesystem::path path() const; ///< the folder, or the first run file
+
+    struct Progress {
+        std::size_t ended = 0;
+        std::size_t total = 0;
+        double secondsLeft = 0; ///< 0 until it can be told
+        int coresInUse = 0;
+        int cores = 0;
+    };
+    [[nodiscard]] Progress progress() const;
+
+signals:
+    void opened();
+    void failed(const QString& message);
+    void problem(const QString& message);
+    void resultsChanged();
+    void statusesChanged();
+    void started();
+    void stopped(); ///< all runs have ended, of themselves or because they were stopped
+
+private:
+    void follow(std::function<LiveResults()> open, bool startsRuns);
+    void takeResults(Results results);
+    void drain();
+
+    Results m_results;
+    std::vector<RunStatus> m_statuses;
+    StudyInput m_input;
+    bool m_hasOpenedExisting = false;
+    QElapsedTimer m_clock;
+    QTimer m_poll; ///< while another process writes the runs
+    std::atomic<bool> m_isDrainQueued = false;
+    std::unique_ptr<ResultsFeed> m_feed;
+    std::unique_ptr<RunManager> m_manager;
+};
+
+} // namespace driftscope

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ViewDefaults.h"
+
+#include <algorithm>
+
+namespace driftscope {
+
+std::int64_t lastStep(const StudyResults& results) {
+    std::int64_t last = 0;
+    for (const RunResult& run : results.runs)
+        if (!run.steps.empty())
+            last = std::max(last, run.steps.back());
+    return last;
+}
+
+std::optional<std::size_t> mostDivergentRun(const StudyResults& results, Metric metric) {
+    std::optional<std::size_t> farthest;
+    double most = -1;
+    for (std::size_t i = 0; i < results.runs.size(); ++i) {
+        const auto& comparison = results.runs[i].comparison;
+        if (!comparison || comparison->rows() == 0)
+            continue;
+        if (const double value = comparison->value(metric, comparison->rows() - 1, 0); value > most) {
+            most = value;
+            farthest = i;
+        }
+    }
+    return farthest;
+}
+
+} // namespace driftscope

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same trainings in plain PyTorch, as a person would write them, held against run files bit by bit.
+
+A process of its own, for thread counts and instruction sets are a process's. Reads JSON from stdin:
+{"threads": n, "checks": [{"file": run.h5, "config": {"model", "data", "train", "record"}, "set_to_none": bool}]}
+and prints a JSON list with a list of complaints per check.
+"""
+import gzip
+import json
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class CifarCnn(nn.Module):
+    def __init__(self, channels, height, width, classes):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, 32, 3, padding=1)
+        self.fc1 = nn.Linear(32 * (height // 2) * (width // 2), 128)
+        self.fc2 = nn.Linear(128, classes)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
+        x = torch.flatten(x, 1)
+        x = F.relu(self.fc1(x))
+        return self.fc2(x)
+
+
+class LeNet300(nn.Module):
+    def __init__(self, channels, height, width, classes):
+        super().__init__()
+        self.fc1 = nn.Linear(channels * height * width, 300)
+        self.fc2 = nn.Linear(300, 100)
+        self.fc3 = nn.Linear(100, classes)
+
+    def forward(self, x):
+        x = torch.flatten(x, 1)
+        x = F.relu(self.fc1(x))
+        x = F.relu(self.fc2(x))
+        return self.fc3(x)
+
+
+MODELS = {"cifar_cnn": CifarCnn, "lenet_300_100": LeNet300}
+
+
+def content(path):
+    """Of a file or of its .gz."""
+    if Path(path).exists():
+        return Path(path).read_bytes()
+    return gzip.decompress(Path(f"{path}.gz").read_bytes())
+
+
+def load(data):
+    """uint8 images n × c × h × w, int64 labels, number of classes."""
+    kind = data["kind"]
+    if kind == "synthetic":
+        generator = torch.Generator().manual_seed(data.get("seed", 0))
+        n, classes = data.get("samples", 1024), data.get("classes", 10)
+        images = torch.randint(256, (n, *data["shape"]), generator=generator).numpy().astype(np.uint8)
+        labels = torch.randint(classes, (n,), generator=generator).numpy()
+    elif kind == "cifar10":
+        parts = [content(Path(data["path"]) / f"data_batch_{i}.bin") for i in range(1, 6)
+                 if any(Path(data["path"]).glob(f"data_batch_{i}.bin*"))]
+        records = np.frombuffer(b"".join(parts), np.uint8).reshape(-1, 1 + 3 * 32 * 32)
+        images, labels, classes = records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].astype(np.int64), 10
+    else:
+        folder = Path(data.get("path", "/usr/share/datasets/fashion-mnist"))
+        raw = content(folder / "train-images-idx3-ubyte")
+        n, height, width = np.frombuffer(raw, ">u4", 3, 4)
+        images = np.frombuffer(raw, np.uint8, offset=16).reshape(n, 1, height, width)
+        labels = np.frombuffer(content(folder / "train-labels-idx1-ubyte"), np.uint8, offset=8).astype(np.int64)
+        classes = max(10, int(labels.max()) + 1)
+    limit = data.get("limit", len(images))
+    images, labels = images[:limit], labels[:limit]
+    if kind != "synthetic" and "shape" in data:
+        channels, height, width = data["shape"]
+        top, left = (height - images.shape[2]) // 2, (width - images.shape[3]) // 2
+        images = np.pad(images, ((0, 0), (0, 0), (top, height - images.shape[2] - top),
+                                 (left, width - images.shape[3] - left)))
+        if channels != images.shape[1]:
+            images = np.repeat(images, channels, axis=1)
+    return torch.from_numpy(images.copy()), torch.from_numpy(labels.copy()), classes
+
+
+def batches(train, samples):
+    """Sample ids of each update, epoch after epoch, without end."""
+    generator = torch.Generator().manual_seed(train.get("order_seed", 0))
+    while True:
+        if train.get("order", "sequential") == "shuffled":
+            order = torch.randperm(samples, generator=generator)
+        else:
+            order = torch.arange(samples)
+        yield from torch.split(order, train["batch"])
+
+
+def make_optimizer(train, parameters):
+    name, lr, decay = train["optimizer"], train["learning_rate"], train.get("weight_decay", 0)
+    if name == "sgd":
+        return torch.optim.SGD(parameters, lr=lr, momentum=train.get("momentum", 0), weight_decay=decay)
+    kind = torch.optim.Adam if name == "adam" else torch.optim.AdamW
+    return kind(parameters, lr=lr, betas=tuple(train.get("betas", (0.9, 0.999))), eps=train.get("eps", 1e-8),
+                weight_decay=decay)
+
+
+def training(config, set_to_none):
+    """Yields (step, model, what the step saw); step 0 is the state after initialisation."""
+    train = config["train"]
+    images, labels, classes = load(config["data"])
+    torch.manual_seed(train.get("seed", 42))
+    model = MODELS[config["model"]["kind"]](*images.shape[1:], classes)
+    dtype = getattr(torch, train.get("dtype", "float32"))
+    if dtype == torch.float64:
+        model = model.double()
+    optimizer = make_optimizer(train, model.parameters())
+    per_epoch = -(-len(images) // train["batch"])
+    steps = train["steps"] if "steps" in train else int(np.ceil(train["epochs"] * per_epoch))
+    yield 0, model, None
+    for step, ids in zip(range(1, steps + 1), batches(train, len(images))):
+        inputs, targets = (images[ids].float() / 255).to(dtype), labels[ids]
+        optimizer.zero_grad(set_to_none=True) if set_to_none else optimizer.zero_grad()
+        accumulation = min(train.get("accumulation", 1), len(ids))
+        total, correct = 0.0, 0
+        for x, y in zip(torch.tensor_split(inputs, accumulation), torch.tensor_split(targets, accumulation)):
+            output = model(x)
+            loss = F.cross_entropy(output, y)
+            if len(ids) % accumulation == 0:
+                loss = loss / accumulation
+            else:
+                loss = loss * (len(x) / len(ids))
+            loss.backward()
+            total += loss.item()
+            correct += (output.argmax(1) == y).sum().item()
+        gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
+        optimizer.step()
+        yield step, model, {"ids": ids.tolist(), "loss": total, "accuracy": correct / len(ids),
+                            "gradients": gradients}
+
+
+def bits(tensor):
+    return tensor.detach().contiguous().numpy().tobytes()
+
+
+def compare_step(file, row, step, model, seen, config, set_to_none, complain):
+    for name, parameter in model.named_parameters():
+        value = file["weights"][name][row]
+        if value.tobytes() != bits(parameter):
+            ours = parameter.detach().numpy()
+            complain(f"step {step}: {name}: {int((value != ours).sum())} of {ours.size} differ, "
+                     f"by {np.abs(value.astype(float) - ours).max():.3g} at most")
+    if seen is None:
+        return
+    ids = np.full(config["train"]["batch"], -1)
+    ids[:len(seen["ids"])] = seen["ids"]
+    if file["batch/sample_ids"][row].tolist() != ids.tolist():
+        complain(f"step {step}: sample ids")
+    for key, want in {"loss": seen["loss"], "accuracy": seen["accuracy"],
+                      "learning_rate": config["train"]["learning_rate"]}.items():
+        if file["scalars"][key][row] != want:
+            complain(f"step {step}: {key} {file['scalars'][key][row]!r}, PyTorch {want!r}")
+    squared = sum(float((g.double() ** 2).sum()) for g in seen["gradients"].values())
+    if not np.isclose(file["scalars/grad_norm_sq"][row], squared, rtol=1e-12, atol=0):
+        complain(f"step {step}: grad_norm_sq {file['scalars/grad_norm_sq'][row]!r}, PyTorch {squared!r}")
+    if "gradients" not in file:
+        return
+    for name, gradient in seen["gradients"].items():
+        value = file["gradients"][name][row]
+        # zeros that a gradient is added to turn its −0 into +0
+        same = value.tobytes() == bits(gradient) if set_to_none else np.array_equal(value, gradient.numpy())
+        if not same:
+            complain(f"step {step}: gradient of {name}: {int((value != gradient.numpy()).sum())} differ")
+
+
+def check(file, config, set_to_none):
+    complaints = []
+    every = config.get("record", {}).get("every", 1)
+    with h5py.File(file, "r") as run:
+        rows = {int(step): row for row, step in enumerate(run["step"][:])}
+        compared, last = set(), 0
+        for step, model, seen in training(config, set_to_none):
+            last = step
+            if list(run["weights"]) != [name for name, _ in model.named_parameters()]:
+                return [f"tensors: {list(run['weights'])}"]
+            if step in rows:
+                compare_step(run, rows[step], step, model, seen, config, set_to_none, complaints.append)
+                compared.add(step)
+        if compared != set(rows) or set(rows) != {*range(0, last + 1, every), last}:
+            complaints.append(f"recorded steps {sorted(rows)}, trained {last}")
+        if tuple(run["progress"][:]) != (len(rows), 1):
+            complaints.append(f"progress {run['progress'][:]} of {len(rows)} rows")
+    return complaints
+
+
+def main():
+    request = json.load(sys.stdin)
+    torch.set_num_threads(request["threads"])
+    assert torch.get_num_threads() == request["threads"]
+    json.dump([check(**entry)[:10] for entry in request["checks"]], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
