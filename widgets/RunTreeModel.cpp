@@ -101,6 +101,12 @@ void RunTreeModel::setCheckedRuns(const std::vector<std::size_t>& runs) {
     emit checkedRunsChanged();
 }
 
+void RunTreeModel::checkAll() {
+    m_isChecked.assign(m_isChecked.size(), true);
+    refresh(Run, Run);
+    emit checkedRunsChanged();
+}
+
 QModelIndex RunTreeModel::indexOfRun(std::size_t run, int column) const {
     for (std::size_t g = 0; g < m_groups.size(); ++g) {
         const auto& runs = m_groups[g].runs;

@@ -37,6 +37,7 @@ public:
 
     [[nodiscard]] std::vector<std::size_t> checkedRuns() const;
     void setCheckedRuns(const std::vector<std::size_t>& runs);
+    void checkAll();
     [[nodiscard]] QModelIndex indexOfRun(std::size_t run, int column = Run) const;
 
     [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;

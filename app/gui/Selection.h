@@ -21,24 +21,9 @@ public:
     [[nodiscard]] std::optional<Scope> scope() const { return m_scope; }
     [[nodiscard]] std::int64_t step() const { return m_step; }
 
-    void setRun(std::optional<std::size_t> run) {
-        if (run != m_run) {
-            m_run = run;
-            emit runChanged();
-        }
-    }
-    void setScope(const std::optional<Scope>& scope) {
-        if (scope != m_scope) {
-            m_scope = scope;
-            emit scopeChanged();
-        }
-    }
-    void setStep(std::int64_t step) {
-        if (step != m_step) {
-            m_step = step;
-            emit stepChanged();
-        }
-    }
+    void setRun(std::optional<std::size_t> run);
+    void setScope(const std::optional<Scope>& scope);
+    void setStep(std::int64_t step);
 
 signals:
     void runChanged();

@@ -101,7 +101,7 @@ struct LargestRatio {
     HWY_INLINE double value() const { return maxOf(ratio); }
 };
 
-// Σ (a − r)(a + r) is not summed: it is 2 Σ (a − r) r + Σ (a − r)², which costs one addition less.
+// Σ a², Σ a r and Σ (a − r)(a + r) are not summed: they follow from the sums of r², (a − r) r and (a − r)².
 template <class Ratio> struct RealSums {
     VReal squaredDifference = hn::Zero(DReal());
     VReal squaredReference = hn::Zero(DReal());
@@ -278,26 +278,34 @@ HWY_NOINLINE BlockResult sumBlock(const double* a, const double* r, std::size_t 
     return result;
 }
 
-// Σ x², for n a multiple of twice the number of lanes.
-HWY_INLINE double sumOfSquares(const float* x, std::size_t n) {
+struct Products {
+    double squaredRun; ///< Σ a²
+    double product;    ///< Σ a r
+};
+
+HWY_INLINE Products sumProducts(const float* a, const float* r, std::size_t n) {
     const DReal dd;
     const hn::Rebind<float, DReal> half;
-    auto sum = hn::Zero(dd);
+    auto squares = hn::Zero(dd);
+    auto products = hn::Zero(dd);
     for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
-        const auto v = hn::PromoteTo(dd, hn::LoadU(half, x + i));
-        sum = hn::MulAdd(v, v, sum);
+        const auto va = hn::PromoteTo(dd, hn::LoadU(half, a + i));
+        squares = hn::MulAdd(va, va, squares);
+        products = hn::MulAdd(va, hn::PromoteTo(dd, hn::LoadU(half, r + i)), products);
     }
-    return sumOf(sum);
+    return {sumOf(squares), sumOf(products)};
 }
 
-HWY_INLINE double sumOfSquares(const double* x, std::size_t n) {
+HWY_INLINE Products sumProducts(const double* a, const double* r, std::size_t n) {
     const DReal dd;
-    auto sum = hn::Zero(dd);
+    auto squares = hn::Zero(dd);
+    auto products = hn::Zero(dd);
     for (std::size_t i = 0; i < n; i += hn::Lanes(dd)) {
-        const auto v = hn::LoadU(dd, x + i);
-        sum = hn::MulAdd(v, v, sum);
+        const auto va = hn::LoadU(dd, a + i);
+        squares = hn::MulAdd(va, va, squares);
+        products = hn::MulAdd(va, hn::LoadU(dd, r + i), products);
     }
-    return sumOf(sum);
+    return {sumOf(squares), sumOf(products)};
 }
 
 struct IdenticalResult {

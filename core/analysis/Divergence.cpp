@@ -18,8 +18,9 @@ Divergence divergenceOf(const detail::DivergenceTotals& totals) {
     d.squaredDifference = totals.squaredDifference;
     d.squaredReference = totals.squaredReference;
     d.squaredRun = totals.squaredRun;
+    d.product = totals.product;
     d.differenceTimesSum = totals.differenceTimesSum;
-    d.absoluteDifference = static_cast<double>(totals.absoluteDifference);
+    d.absoluteDifference = totals.absoluteDifference;
     d.maxAbsolute = totals.maxAbsolute;
     d.maxRelative = totals.maxRelative;
     d.ulpMax = totals.ulpMax;
@@ -43,8 +44,8 @@ template <typename T> Divergence measure(std::span<const T> a, std::span<const T
     return divergenceOf(totals);
 }
 
-double meanOver(double sum, std::uint64_t count) {
-    return count == 0 ? 0 : sum / static_cast<double>(count);
+double meanOver(long double sum, std::uint64_t count) {
+    return count == 0 ? 0 : static_cast<double>(sum / static_cast<long double>(count));
 }
 
 } // namespace
@@ -62,6 +63,7 @@ void merge(Divergence& into, const Divergence& part) {
     into.squaredDifference += part.squaredDifference;
     into.squaredReference += part.squaredReference;
     into.squaredRun += part.squaredRun;
+    into.product += part.product;
     into.differenceTimesSum += part.differenceTimesSum;
     into.absoluteDifference += part.absoluteDifference;
     into.maxAbsolute = std::max(into.maxAbsolute, part.maxAbsolute);
@@ -91,7 +93,9 @@ double meanAbsolute(const Divergence& d) {
 }
 
 // ‖â − r̂‖²/2 = (‖a − r‖² − (‖a‖ − ‖r‖)²) / (2 ‖a‖ ‖r‖): the law of cosines, less what the two lengths
-// account for. ‖a‖ − ‖r‖ comes from its own sum, so nothing cancels while a and r are of like length.
+// account for. ‖a‖ − ‖r‖ comes from its own sum, so that for a and r of like length nothing cancels,
+// however small the angle. Where one is several times longer, the two squares are nearly equal and
+// 1 − a·r/(‖a‖‖r‖) is the more exact.
 double cosineDistance(const Divergence& d) {
     if (d.squaredDifference == 0)
         return 0;
@@ -101,12 +105,14 @@ double cosineDistance(const Divergence& d) {
     const long double lengthR = std::sqrt(d.squaredReference);
     if (lengthA == 0 || lengthR == 0)
         return 1;
+    const long double lengths = lengthA * lengthR;
     const long double difference = std::sqrt(d.squaredDifference);
     const long double lengthDifference = d.differenceTimesSum / (lengthA + lengthR);
-    // Ratios before products: products of two lengths could leave the range.
-    const long double doubled = ((difference - lengthDifference) / lengthA) *
-                                ((difference + lengthDifference) / lengthR);
-    return static_cast<double>(std::clamp(doubled / 2, 0.0L, 2.0L));
+    const long double distance =
+        lengthDifference * lengthDifference > 2 * lengths
+            ? 1 - d.product / lengths
+            : (difference - lengthDifference) * (difference + lengthDifference) / (2 * lengths);
+    return static_cast<double>(std::clamp(distance, 0.0L, 2.0L));
 }
 
 double ulpMean(const Divergence& d) {
@@ -114,7 +120,7 @@ double ulpMean(const Divergence& d) {
 }
 
 double changedShare(const Divergence& d) {
-    return meanOver(static_cast<double>(d.changed), d.count);
+    return meanOver(static_cast<long double>(d.changed), d.count);
 }
 
 } // namespace driftscope

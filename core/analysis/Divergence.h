@@ -22,17 +22,18 @@ inline constexpr std::size_t ulpBinCount = 33;
 /// that differ, the payloads of two NaNs, still count as changed). Any other pair with a NaN or an
 /// infinity makes the four distances and the metrics made of them +inf, is the largest unsigned number
 /// of the type's width in ULP (2^32 − 1, 2^64 − 1), and counts in `nonfinite` where only one side is
-/// non-finite. Σ a² and Σ r² are over finite elements, differenceTimesSum over finite pairs.
+/// non-finite. Σ a² and Σ r² are over finite elements, the other sums of products over finite pairs.
 ///
-/// Subnormal numbers are numbers like any other. The sums of squares are long double because the square
-/// of a float64 can be outside the range of float64: l2 of differences of 1e200 or 1e-200 is right.
+/// Subnormal numbers are numbers like any other. The sums are long double because they can be outside
+/// the range of float64 where what is made of them is not: l2 of differences of 1e200 or 1e-200 is right.
 struct Divergence {
     std::uint64_t count = 0;
     long double squaredDifference = 0;  ///< Σ (a − r)²
     long double squaredReference = 0;   ///< Σ r²
     long double squaredRun = 0;         ///< Σ a²
+    long double product = 0;            ///< Σ a r
     long double differenceTimesSum = 0; ///< Σ (a − r)(a + r) = Σ a² − Σ r², without the cancellation
-    double absoluteDifference = 0;      ///< Σ |a − r|
+    long double absoluteDifference = 0; ///< Σ |a − r|
     double maxAbsolute = 0;             ///< max |a − r|
     double maxRelative = 0;             ///< max |a − r| / max(|r|, smallest normal number of the type)
     std::uint64_t ulpMax = 0;           ///< distance on the ordered integer line; −0 and +0 are 0 apart

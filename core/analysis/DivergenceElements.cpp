@@ -14,10 +14,11 @@ template <typename T> void addFinitePair(T a, T r, DivergenceTotals& into) {
     const long double sum = static_cast<long double>(a) + static_cast<long double>(r);
     into.squaredDifference += difference * difference;
     into.differenceTimesSum += difference * sum;
+    into.product += static_cast<long double>(a) * static_cast<long double>(r);
 
     const double absolute = std::abs(static_cast<double>(a) - static_cast<double>(r));
     const double floor = std::numeric_limits<T>::min();
-    into.absoluteDifference += absolute;
+    into.absoluteDifference += std::abs(difference);
     into.maxAbsolute = std::max(into.maxAbsolute, absolute);
     into.maxRelative = std::max(into.maxRelative,
                                 absolute / std::max(std::abs(static_cast<double>(r)), floor));

@@ -86,6 +86,7 @@ public:
             if (same.identical && squaresInRange(same.squares, r, n)) {
                 m_into.squaredReference += same.squares;
                 m_into.squaredRun += same.squares;
+                m_into.product += same.squares;
                 m_into.count += n;
                 m_into.ulpHistogram[0] += n;
                 return;
@@ -94,15 +95,16 @@ public:
         const BlockResult block = sum(a, r, padded);
         m_expectIdentical = block.ulpMax == 0 && block.zeroPairs == 0;
         const double timesSum = 2 * block.differenceTimesReference + block.squaredDifference;
-        double squaredRun = block.squaredReference + timesSum;
-        // Much the smaller of the two: what is left of the cancellation is not enough.
-        if (squaredRun < block.squaredReference / 16)
-            squaredRun = sumOfSquares(a, padded);
-        if (!exact(block, r, n) || !squaresInRange(squaredRun, a, n)) {
+        Products products{block.squaredReference + timesSum,
+                          block.squaredReference + block.differenceTimesReference};
+        // a is much the smaller: what the cancellation has left is not enough.
+        if (products.squaredRun < block.squaredReference / 16)
+            products = sumProducts(a, r, padded);
+        if (!exact(block, r, n) || !squaresInRange(products.squaredRun, a, n)) {
             measureElements(a, r, n, m_into);
             return;
         }
-        addReals(block, timesSum, squaredRun);
+        addReals(block, timesSum, products);
         addIntegers(block, n, padded);
     }
 
@@ -129,10 +131,11 @@ private:
         return block;
     }
 
-    HWY_INLINE void addReals(const BlockResult& block, double timesSum, double squaredRun) {
+    HWY_INLINE void addReals(const BlockResult& block, double timesSum, const Products& products) {
         m_into.squaredDifference += block.squaredDifference;
         m_into.squaredReference += block.squaredReference;
-        m_into.squaredRun += squaredRun;
+        m_into.squaredRun += products.squaredRun;
+        m_into.product += products.product;
         m_into.differenceTimesSum += timesSum;
         m_into.absoluteDifference += block.absoluteDifference;
         m_into.maxAbsolute = std::max(m_into.maxAbsolute, block.maxAbsolute);
@@ -188,6 +191,7 @@ std::size_t collect(const T* a, const T* r, std::size_t n, U first, U span, U* o
     std::size_t found = 0;
     std::size_t i = 0;
     for (; i + lanes <= n; i += lanes) {
+        prefetch(a + i, r + i);
         const auto distance = ulpOfAny<T>(hn::BitCast(d, hn::LoadU(df, a + i)),
                                           hn::BitCast(d, hn::LoadU(df, r + i)));
         const auto offset = hn::Sub(distance, firstVector);

@@ -26,6 +26,7 @@ struct DivergenceTotals {
     long double squaredDifference = 0;
     long double squaredReference = 0;
     long double squaredRun = 0;
+    long double product = 0;
     long double differenceTimesSum = 0;
     long double absoluteDifference = 0;
     double maxAbsolute = 0;

@@ -44,10 +44,12 @@ std::vector<std::uint64_t> countBuckets(std::span<const T> a, std::span<const T>
         const std::size_t n = std::min(chunkSize, a.size() - i);
         const std::size_t found = detail::collectUlps(a.data() + i, r.data() + i, n, range.first,
                                                       range.span, offsets.data());
-        for (std::size_t k = 0; k < found; ++k) {
-            const auto bucket = static_cast<std::size_t>(offsets[k] >> shift);
-            ++tables[k % tableCount * bucketCount + bucket];
-        }
+        std::size_t k = 0;
+        for (; k + tableCount <= found; k += tableCount)
+            for (std::size_t table = 0; table < tableCount; ++table)
+                ++tables[table * bucketCount + static_cast<std::size_t>(offsets[k + table] >> shift)];
+        for (; k < found; ++k)
+            ++tables[static_cast<std::size_t>(offsets[k] >> shift)];
     }
     for (std::size_t table = 1; table < tableCount; ++table)
         for (std::size_t bucket = 0; bucket < bucketCount; ++bucket)

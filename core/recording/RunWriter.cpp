@@ -45,10 +45,6 @@ std::span<std::byte> RunRow::weights(std::size_t i) {
     return std::span(m_weights).subspan((*m_offsets)[i], (*m_offsets)[i + 1] - (*m_offsets)[i]);
 }
 
-std::span<std::byte> RunRow::gradients(std::size_t i) {
-    return std::span(m_gradients).subspan((*m_offsets)[i], (*m_offsets)[i + 1] - (*m_offsets)[i]);
-}
-
 struct RunWriter::Implementation {
     FileDescriptor file;
     RunLayout layout;
@@ -97,7 +93,6 @@ RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::mak
         auto row = std::make_unique<RunRow>();
         row->m_offsets = offsets;
         row->m_weights.resize(offsets->back());
-        row->m_gradients.resize(offsets->back());
         row->sampleIds.resize(static_cast<std::size_t>(schema.config.train.batch));
         m->idle.push_back(std::move(row));
     }
@@ -122,7 +117,6 @@ std::unique_ptr<RunRow> RunWriter::nextRow() {
     row->scalars.fill(std::numeric_limits<double>::quiet_NaN());
     std::ranges::fill(row->sampleIds, -1);
     row->batchDigest = {};
-    row->hasGradients = false;
     return row;
 }
 
@@ -188,20 +182,21 @@ void RunWriter::Implementation::write(RunRow& row) {
         file.writeAt(at(layout.weightDigests[i]), bytesOf(digestOf(weights)));
 
         Digest digest{};
-        if (row.hasGradients) {
-            const std::span<const std::byte> gradient = row.gradients(i);
-            digest = digestOf(gradient);
-            squaredNorm += sumOfSquares(gradient, parameters[i].dtype);
+        if (!row.gradients.empty()) {
+            digest = digestOf(row.gradients[i].bytes);
+            squaredNorm += sumOfSquares(row.gradients[i].bytes, parameters[i].dtype);
         }
         file.writeAt(at(layout.gradientDigests[i]), bytesOf(digest));
         if (layout.gradients.empty())
             continue;
-        if (!row.hasGradients)
-            std::ranges::fill(row.gradients(i), std::byte{0xFF}); // all ones is a NaN in every float type
-        file.writeAt(at(layout.gradients[i]), row.gradients(i));
+        if (!row.gradients.empty())
+            file.writeAt(at(layout.gradients[i]), row.gradients[i].bytes);
+        else // all ones is a NaN in every float type
+            file.writeAt(at(layout.gradients[i]), std::vector(weights.size(), std::byte{0xFF}));
     }
-    if (row.hasGradients)
+    if (!row.gradients.empty())
         row.scalars[GradNormSq] = squaredNorm;
+    row.gradients.clear();
     for (std::size_t i = 0; i < ScalarCount; ++i)
         file.writeAt(at(layout.scalars[i]), bytesOf(std::span(&row.scalars[i], 1)));
     file.writeAt(at(layout.sampleIds), bytesOf(row.sampleIds));

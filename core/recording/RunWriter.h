@@ -27,22 +27,28 @@ struct RunSchema {
     std::vector<TensorInfo> parameters;
 };
 
-/// One row on its way to the file. Tensors are packed one behind the other.
+/// A gradient as whoever computed it left it, kept alive instead of copied: it must not change any more.
+struct GradientValues {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+};
+
+/// One row on its way to the file.
 class RunRow {
 public:
+    /// Where to copy a parameter's values to.
     std::span<std::byte> weights(std::size_t parameter);
-    std::span<std::byte> gradients(std::size_t parameter);
 
+    /// One per parameter, or none at all: then the digests are zeros and the values NaN.
+    std::vector<GradientValues> gradients;
     std::array<double, ScalarCount> scalars{}; ///< NaN where a step has none (step 0)
     std::vector<std::int64_t> sampleIds;       ///< −1 behind an incomplete last batch
     Digest batchDigest{};
-    bool hasGradients = false; ///< if not, their digests are zeros and their values NaN
 
 private:
     friend class RunWriter;
     std::shared_ptr<const std::vector<std::size_t>> m_offsets;
-    std::vector<std::byte> m_weights;
-    std::vector<std::byte> m_gradients;
+    std::vector<std::byte> m_weights; ///< one tensor behind the other
 };
 
 class RunWriter {

@@ -170,7 +170,7 @@ private:
         Clock::duration recording{};
         if (row) {
             const auto copying = Clock::now();
-            copyGradients(*row);
+            keepGradients(*row);
             recording += Clock::now() - copying;
         }
         m_optimizer->step();
@@ -217,15 +217,14 @@ private:
         return mean * (static_cast<double>(size) / static_cast<double>(batch));
     }
 
-    void copyGradients(RunRow& row) const {
-        for (std::size_t i = 0; i < m_parameters.size(); ++i) {
-            const torch::Tensor& gradient = m_parameters[i].grad();
-            if (gradient.defined())
-                copyTo(row.gradients(i), gradient);
-            else
-                std::ranges::fill(row.gradients(i), std::byte{0});
+    /// Nothing changes them after this: the optimizer only reads them, and each step makes new ones.
+    void keepGradients(RunRow& row) const {
+        for (const torch::Tensor& parameter : m_parameters) {
+            const torch::Tensor gradient =
+                parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter);
+            auto owner = std::make_shared<torch::Tensor>(gradient.detach().to(torch::kCPU).contiguous());
+            row.gradients.push_back({bytesOf(*owner), owner});
         }
-        row.hasGradients = true;
     }
 
     void copyWeights(RunRow& row) const {

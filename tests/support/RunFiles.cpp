@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "support/RunFiles.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace driftscope::test {
+namespace {
+
+void store(std::span<std::byte> out, const TensorInfo& tensor, const std::vector<double>& values) {
+    if (values.size() != tensor.elements())
+        throw std::logic_error(tensor.name + ": the test gives it the wrong number of values");
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto narrow = static_cast<float>(values[i]);
+        if (tensor.dtype == DType::Float32)
+            std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
+        else
+            std::memcpy(out.data() + i * sizeof values[i], &values[i], sizeof values[i]);
+    }
+}
+
+} // namespace
+
+RunConfig tinyConfig(const std::string& id, std::int64_t steps) {
+    RunConfig config;
+    config.id = id;
+    config.study = "tiny-study";
+    config.data.kind = "synthetic";
+    config.data.shape = {1, 2, 2};
+    config.train.steps = steps;
+    config.train.batch = 2;
+    return config;
+}
+
+void fill(RunRow& row, const TestRun& run, const TestRow& values) {
+    for (std::size_t i = 0; i < run.parameters.size(); ++i) {
+        const TensorInfo& tensor = run.parameters[i];
+        store(row.weights(i), tensor, values.weights.at(i));
+        if (values.gradients.empty())
+            continue;
+        auto owner = std::make_shared<std::vector<std::byte>>(tensor.bytes());
+        store(*owner, tensor, values.gradients.at(i));
+        row.gradients.push_back({*owner, owner});
+    }
+    row.scalars[Loss] = values.loss;
+    std::ranges::copy(values.sampleIds, row.sampleIds.begin());
+    row.batchDigest = values.batchDigest;
+}
+
+RunSchema schemaOf(const TestRun& run) {
+    RunSchema schema{run.config, R"({"cpu":"by hand"})", {}, run.parameters};
+    for (const TestRow& row : run.rows)
+        schema.steps.push_back(row.step);
+    return schema;
+}
+
+void writeRun(const std::filesystem::path& file, const TestRun& run) {
+    RunWriter writer(file, schemaOf(run));
+    for (std::size_t i = 0; i < std::min(run.rows.size(), run.written); ++i) {
+        auto row = writer.nextRow();
+        fill(*row, run, run.rows[i]);
+        writer.append(std::move(row));
+    }
+    writer.finish(run.state, run.message);
+}
+
+} // namespace driftscope::test

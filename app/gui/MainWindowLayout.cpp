@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// How the window is built and wired: its parts are in MainWindow.cpp.
+#include "MainWindow.h"
+
+#include "CurvesPage.h"
+#include "HeatmapPage.h"
+#include "Icons.h"
+#include "MessageBar.h"
+#include "NewStudyDialog.h"
+#include "RunDetails.h"
+#include "RunsPanel.h"
+#include "StartPage.h"
+
+#include "recording/Version.h"
+
+#include <QApplication>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QEvent>
+#include <QLabel>
+#include <QMenu>
+#include <QMessageBox>
+#include <QSlider>
+#include <QStackedWidget>
+#include <QStyle>
+#include <QTabWidget>
+#include <QToolBar>
+#include <QVBoxLayout>
+
+#include <algorithm>
+
+namespace driftscope {
+namespace {
+
+QString text(std::string_view string) {
+    return QString::fromUtf8(string.data(), static_cast<qsizetype>(string.size()));
+}
+
+std::vector<StartPage::Study> startStudies() {
+    std::vector<StartPage::Study> studies;
+    for (const BuiltInStudy& builtIn : builtInStudies()) {
+        const Study study = loadStudy(std::string(builtIn.name));
+        studies.push_back({text(study.name), text(study.description),
+                           MainWindow::tr("%n run(s)", nullptr, static_cast<int>(expand(study).size()))});
+    }
+    return studies;
+}
+
+} // namespace
+
+void MainWindow::buildCentre() {
+    m_message = new MessageBar(this);
+    m_start = new StartPage(startStudies(), this);
+    m_curves = new CurvesPage(m_selection, m_actions.scopes, this);
+    m_heatmap = new HeatmapPage(m_selection, m_actions.kinds, this);
+    m_views = new QTabWidget(this);
+    m_views->setObjectName(QStringLiteral("views"));
+    m_views->setDocumentMode(true);
+    m_views->addTab(m_curves, tr("Curves"));
+    m_views->addTab(m_heatmap, tr("Heatmap"));
+    m_centre = new QStackedWidget(this);
+    m_centre->addWidget(m_start);
+    m_centre->addWidget(m_views);
+
+    for (PlotWidget* plot : {static_cast<PlotWidget*>(&m_curves->plot()), static_cast<PlotWidget*>(&m_heatmap->plot())})
+        plot->addActions({m_actions.exportView, m_actions.resetZoom});
+    m_curves->plot().addAction(m_actions.logAxis);
+
+    auto* column = new QWidget(this);
+    auto* layout = new QVBoxLayout(column);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(0);
+    layout->addWidget(m_message);
+    layout->addWidget(m_centre, 1);
+    setCentralWidget(column);
+
+    connect(m_start, &StartPage::runRequested, this, &MainWindow::runBuiltIn);
+    connect(m_start, &StartPage::editRequested, this, &MainWindow::editBuiltIn);
+    connect(m_start, &StartPage::openRequested, this, [this](const QString& path) { openPaths({path}); });
+}
+
+void MainWindow::buildDocks() {
+    m_runs = new RunsPanel(this);
+    m_details = new RunDetails(this);
+    m_details->setObjectName(QStringLiteral("runDetails"));
+    m_details->setAccessibleName(tr("The selected run"));
+    const auto add = [this](const char* name, const QString& title, QWidget* widget, const char* shortcut) {
+        auto* dock = new QDockWidget(title, this);
+        dock->setObjectName(QLatin1String(name));
+        dock->setWidget(widget);
+        addDockWidget(Qt::LeftDockWidgetArea, dock);
+        QAction* toggle = dock->toggleViewAction();
+        toggle->setObjectName(QLatin1String(name) + QStringLiteral("Toggle"));
+        toggle->setShortcut(QKeySequence(QLatin1String(shortcut)));
+        toggle->setToolTip(tr("Show or hide %1").arg(title));
+        m_viewMenu->addAction(toggle);
+        dock->hide(); // until there is a study
+        return dock;
+    };
+    m_runsDock = add("runsDock", tr("Runs"), m_runs, "Ctrl+Shift+8");
+    m_detailsDock = add("detailsDock", tr("Selected run"), m_details, "Ctrl+Shift+9");
+    for (QAction* action : {m_actions.useAsReference, m_actions.onlyThisRun, m_actions.allRuns})
+        m_runs->addMenuAction(action);
+}
+
+void MainWindow::showDocks() {
+    const bool isFirst = m_settings.state.isEmpty();
+    m_runsDock->show();
+    m_detailsDock->show();
+    if (isFirst) {
+        resizeDocks({m_runsDock, m_detailsDock}, {380, 380}, Qt::Horizontal);
+        resizeDocks({m_runsDock, m_detailsDock}, {330, 240}, Qt::Vertical);
+    }
+}
+
+void MainWindow::buildToolBar() {
+    QToolBar* bar = addToolBar(tr("Main"));
+    bar->setObjectName(QStringLiteral("mainToolBar"));
+    bar->setMovable(false);
+    bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+    bar->addActions({m_actions.newStudy, m_actions.openFolder, m_actions.run, m_actions.stop});
+    bar->addSeparator();
+    const auto label = [bar](const QString& caption, QWidget* buddy) {
+        auto* widget = new QLabel(caption, bar);
+        widget->setBuddy(buddy);
+        widget->setContentsMargins(8, 0, 4, 0);
+        bar->addWidget(widget);
+        bar->addWidget(buddy);
+    };
+    m_reference = new QComboBox(bar);
+    m_reference->setObjectName(QStringLiteral("reference"));
+    m_reference->setAccessibleName(tr("Reference"));
+    m_reference->setToolTip(tr("The run that the others are compared with"));
+    m_reference->setMinimumContentsLength(12);
+    label(tr("Reference"), m_reference);
+    m_metrics = new QComboBox(bar);
+    m_metrics->setObjectName(QStringLiteral("metric"));
+    m_metrics->setAccessibleName(tr("Metric"));
+    for (const MetricInfo& info : metrics()) {
+        m_metrics->addItem(text(info.title));
+        m_metrics->setItemData(m_metrics->count() - 1, text(info.help), Qt::ToolTipRole);
+        if (info.metric == m_metric)
+            m_metrics->setCurrentIndex(m_metrics->count() - 1);
+    }
+    label(tr("Metric"), m_metrics);
+    m_stepSlider = new QSlider(Qt::Horizontal, bar);
+    m_stepSlider->setObjectName(QStringLiteral("stepSlider"));
+    m_stepSlider->setAccessibleName(tr("Step"));
+    m_stepSlider->setToolTip(tr("The step that is marked in curves and shown in heatmaps"));
+    m_stepSlider->setMinimumWidth(100);
+    m_stepSlider->setEnabled(false);
+    label(tr("Step"), m_stepSlider);
+    m_stepLabel = new QLabel(QStringLiteral("0"), bar);
+    m_stepLabel->setMinimumWidth(m_stepLabel->fontMetrics().horizontalAdvance(QStringLiteral("000000")));
+    bar->addWidget(m_stepLabel);
+    bar->addSeparator();
+    bar->addAction(m_actions.exportView);
+}
+
+void MainWindow::connectActions() {
+    const auto on = [this](QAction* action, auto call) { connect(action, &QAction::triggered, this, call); };
+    on(m_actions.newStudy, [this] { editBuiltIn(QString()); });
+    on(m_actions.openFolder, [this] { chooseOpen(true); });
+    on(m_actions.openFiles, [this] { chooseOpen(false); });
+    on(m_actions.showStart, [this] { m_centre->setCurrentWidget(m_start); });
+    on(m_actions.exportView, &MainWindow::chooseExportFile);
+    on(m_actions.quit, &QWidget::close);
+    on(m_actions.run, &MainWindow::runAgain);
+    on(m_actions.stop, [this] { m_session->stop(); });
+    on(m_actions.useAsReference, [this] {
+        if (m_selection.run())
+            m_session->setReference(*m_selection.run());
+    });
+    on(m_actions.onlyThisRun, [this] {
+        if (m_selection.run())
+            m_runs->model().setCheckedRuns({*m_selection.run()});
+    });
+    on(m_actions.allRuns, [this] { m_runs->model().checkAll(); });
+    on(m_actions.filterRuns, [this] { m_runs->focusFilter(); });
+    on(m_actions.showCurves, &MainWindow::showCurves);
+    on(m_actions.showHeatmap, &MainWindow::showHeatmap);
+    on(m_actions.resetZoom, [this] {
+        m_curves->plot().resetZoom();
+        m_heatmap->plot().resetZoom();
+    });
+    on(m_actions.logAxis, [this](bool isOn) { m_curves->setLogarithmic(isOn); });
+    on(m_actions.firstStep, [this] { m_stepSlider->setValue(0); });
+    on(m_actions.previousStep, [this] { moveStep(-1); });
+    on(m_actions.nextStep, [this] { moveStep(1); });
+    on(m_actions.lastStep, [this] { m_stepSlider->setValue(m_stepSlider->maximum()); });
+    on(m_actions.focusReference, [this] { m_reference->setFocus(Qt::ShortcutFocusReason); });
+    on(m_actions.focusMetric, [this] { m_metrics->setFocus(Qt::ShortcutFocusReason); });
+    constexpr ScopeKind scopeKinds[] = {ScopeKind::Model, ScopeKind::Layer, ScopeKind::Tensor};
+    for (std::size_t i = 0; i < m_actions.scopes.size(); ++i)
+        on(m_actions.scopes[i], [this, kind = scopeKinds[i]] { m_curves->checkOnly(kind); });
+    for (std::size_t i = 0; i < m_actions.kinds.size(); ++i)
+        on(m_actions.kinds[i], [this, kind = static_cast<HeatmapKind>(i)] { m_heatmap->setKind(kind); });
+    for (std::size_t i = 0; i < m_actions.themes.size(); ++i)
+        on(m_actions.themes[i], [this, choice = static_cast<WindowSettings::ThemeChoice>(i)] { chooseTheme(choice); });
+    on(m_actions.about, [this] {
+        QMessageBox::about(this, tr("About Driftscope"),
+                           tr("<b>%1</b><p>Finds out why two trainings that should be identical are not."
+                              "<p>Free software under the GNU General Public License, version 3 or later.")
+                               .arg(text(generatorName())));
+    });
+}
+
+void MainWindow::connectSelection() {
+    connect(m_runs, &RunsPanel::runSelected, this, [this](int run) { m_selection.setRun(run); });
+    connect(&m_selection, &Selection::runChanged, this, [this] {
+        m_runs->setSelectedRun(m_selection.run());
+        refreshDetails();
+    });
+    connect(&m_runs->model(), &RunTreeModel::checkedRunsChanged, this,
+            [this] { m_curves->setRuns(m_runs->model().checkedRuns()); });
+    connect(m_reference, &QComboBox::activated, this, [this](int run) { m_session->setReference(run); });
+    connect(m_metrics, &QComboBox::activated, this, &MainWindow::setMetric);
+    connect(m_stepSlider, &QSlider::valueChanged, this, [this](int index) {
+        m_followsLastStep = index == m_stepSlider->maximum();
+        m_selection.setStep(m_steps.at(static_cast<std::size_t>(index)));
+    });
+    connect(&m_selection, &Selection::stepChanged, this, [this] {
+        m_stepLabel->setText(QString::number(m_selection.step()));
+        const auto at = std::ranges::lower_bound(m_steps, m_selection.step());
+        m_stepSlider->setValue(static_cast<int>(at - m_steps.begin()));
+    });
+}
+
+void MainWindow::chooseTheme(WindowSettings::ThemeChoice choice) {
+    m_settings.theme = choice;
+    m_actions.themes[static_cast<std::size_t>(choice)]->setChecked(true);
+    switch (choice) {
+    case WindowSettings::ThemeChoice::System: QApplication::setPalette(QPalette()); break;
+    case WindowSettings::ThemeChoice::Light: QApplication::setPalette(paletteOf(Theme::light())); break;
+    case WindowSettings::ThemeChoice::Dark: QApplication::setPalette(paletteOf(Theme::dark())); break;
+    }
+    applyTheme();
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_curves)
+        applyTheme();
+}
+
+void MainWindow::applyTheme() {
+    const Theme theme = Theme::matching(palette());
+    m_actions.setTheme(theme);
+    m_runs->model().setTheme(theme);
+    m_curves->setTheme(theme);
+    m_heatmap->setTheme(theme);
+}
+
+} // namespace driftscope
