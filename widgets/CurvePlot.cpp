@@ -12,8 +12,8 @@ namespace driftscope {
 namespace {
 
 constexpr std::size_t fewPoints = 40; ///< curves up to here show their points
-constexpr double normalWidth = 1.6;
-constexpr double strongWidth = 3;
+constexpr double normalWidth = 2;
+constexpr double strongWidth = 3.5;
 
 void placeAt(QCPItemStraightLine& line, double value, bool isVertical) {
     const auto place = [&](QCPItemPosition& position, double other) {
@@ -28,9 +28,13 @@ void placeAt(QCPItemStraightLine& line, double value, bool isVertical) {
 }
 
 QCPScatterStyle::ScatterShape markerOf(std::size_t run) {
-    static constexpr std::array shapes = {QCPScatterStyle::ssCircle, QCPScatterStyle::ssSquare,
-                                          QCPScatterStyle::ssTriangle, QCPScatterStyle::ssDiamond};
-    return shapes[run / paletteSize % shapes.size()];
+    switch (runMarker(run)) {
+    case RunMarker::Circle: return QCPScatterStyle::ssCircle;
+    case RunMarker::Square: return QCPScatterStyle::ssSquare;
+    case RunMarker::Triangle: return QCPScatterStyle::ssTriangle;
+    case RunMarker::Diamond: break;
+    }
+    return QCPScatterStyle::ssDiamond;
 }
 
 } // namespace
@@ -54,6 +58,8 @@ CurvePlot::CurvePlot(QWidget* parent)
     p.legend->setFillOrder(QCPLegend::foColumnsFirst);
     p.legend->setColumnSpacing(18);
     p.legend->setIconSize(28, 14);
+    // An empty legend would claim to be no wider than its margins, and the plot below it too.
+    p.legend->setMaximumSize(QWIDGETSIZE_MAX / 2, QWIDGETSIZE_MAX / 2);
 
     p.setAutoAddPlottableToLegend(false);
     p.setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
@@ -212,7 +218,9 @@ void CurvePlot::fillLegend() {
     QCPLegend& legend = *plot().legend;
     legend.clearItems();
     const bool isShown = m_view.curves.size() <= m_legendLimit;
-    m_legendRow->setVisible(isShown);
+    legend.setVisible(isShown);
+    legend.setFont(plotFont());
+    legend.setTextColor(theme().text);
     if (!isShown)
         return;
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
@@ -221,10 +229,6 @@ void CurvePlot::fillLegend() {
             name += tr(" — bit-identical");
         m_graphs[c]->setName(name);
         m_graphs[c]->addToLegend();
-    }
-    for (int i = 0; i < legend.itemCount(); ++i) {
-        legend.item(i)->setFont(plotFont());
-        legend.item(i)->setTextColor(theme().text);
     }
 }
 
@@ -237,7 +241,7 @@ void CurvePlot::styleGraphs() {
         if (m_hovered && *m_hovered != c)
             color.setAlphaF(0.35F);
         QPen pen(color, isStrong ? strongWidth : normalWidth, lineStyle(curve.style));
-        pen.setJoinStyle(Qt::RoundJoin);
+        pen.setJoinStyle(Qt::BevelJoin);
         m_graphs[c]->setPen(pen);
         const bool hasPoints = curve.steps.size() <= fewPoints;
         m_graphs[c]->setScatterStyle(
@@ -419,7 +423,8 @@ void CurvePlot::fitTo(QSize size) {
     QCPLegend& legend = *plot().legend;
     int widest = 1;
     for (int i = 0; i < legend.itemCount(); ++i)
-        widest = std::max(widest, legend.item(i)->minimumOuterSizeHint().width());
+        if (const QCPAbstractLegendItem* item = legend.item(i)) // the last row may have empty cells
+            widest = std::max(widest, item->minimumOuterSizeHint().width());
     legend.setWrap(std::max(1, (size.width() - 48) / (widest + legend.columnSpacing())));
     legend.setFillOrder(QCPLegend::foColumnsFirst);
 }

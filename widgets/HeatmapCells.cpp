@@ -7,9 +7,10 @@
 namespace driftscope {
 namespace {
 
-constexpr int gapFromPixels = 8; ///< cells at least so large have a gap between them
+constexpr int gapFromPixels = 24; ///< cells at least so large have a gap between them
 constexpr int swatchPixels = 16;
 constexpr int hatchPixels = 6;
+constexpr int darkestForBlack = 110; ///< grey level where black and white text have equal contrast
 
 /// Diagonal lines, cut at the rectangle by hand: vector formats do not all know clipping.
 void hatch(QPainter& painter, const QRect& rect, const QColor& color) {
@@ -159,7 +160,7 @@ void HeatmapCells::drawTexts(QCPPainter& painter) const {
     for (std::size_t i = 0; i < m_panel.cells.size(); ++i) {
         const HeatmapCell& cell = m_panel.cells[i];
         const QColor fill = colorOf(cell);
-        const bool isLight = fill.alpha() == 0 ? !m_theme.isDark : qGray(fill.rgb()) > 128;
+        const bool isLight = fill.alpha() == 0 ? !m_theme.isDark : qGray(fill.rgb()) > darkestForBlack;
         painter.setPen(isLight ? Qt::black : Qt::white);
         painter.drawText(rectOf(i / columns, i % columns, i % columns + 1), Qt::AlignCenter,
                          cellText(cell));

@@ -38,10 +38,11 @@ int widestLabel(const std::vector<std::string>& labels, const QFontMetrics& metr
 } // namespace
 
 struct HeatmapPlot::Panel {
-    QCPTextElement* title;
+    QCPTextElement* title = nullptr; ///< where there are several
     QCPAxisRect* rect;
     HeatmapCells* cells;
     QCPItemRect* stepFrame;
+    QCPItemRect* hoverFrame;
     QSharedPointer<QCPAxisTickerText> rowTicker = QSharedPointer<QCPAxisTickerText>::create();
     QSharedPointer<QCPAxisTickerText> columnTicker = QSharedPointer<QCPAxisTickerText>::create();
 };
@@ -71,14 +72,11 @@ HeatmapPlot::HeatmapPlot(QWidget* parent) : PlotWidget(parent) {
     m_scale->setRangeDrag(false);
     m_scale->setRangeZoom(false);
     m_scale->setMinimumMargins(QMargins(8, 8, 16, 8));
+    m_scale->setMarginGroup(QCP::msTop | QCP::msBottom, m_margins);
     m_scale->axis()->setTicker(QSharedPointer<FloorTicker>::create());
     m_scale->axis()->setNumberFormat(QStringLiteral("eb"));
     m_scale->axis()->setNumberPrecision(0);
 
-    m_hoverFrame = new QCPItemRect(&p);
-    m_hoverFrame->setLayer(crossHairLayer());
-    m_hoverFrame->setVisible(false);
-    m_hoverFrame->setSelectable(false);
     setTheme(Theme::light());
 }
 
@@ -100,9 +98,7 @@ void HeatmapPlot::setView(HeatmapView view) {
 }
 
 void HeatmapPlot::buildPanels() {
-    hideCrossHair();
-    for (const auto& panel : m_panels)
-        plot().removeItem(panel->stepFrame);
+    plot().clearItems();
     plot().clearPlottables();
     m_panelGrid->clear();
     m_panelGrid->simplify();
@@ -119,13 +115,18 @@ void HeatmapPlot::addPanel(std::size_t index, std::size_t gridColumns) {
     auto panel = std::make_unique<Panel>();
     const int row = static_cast<int>(index / gridColumns);
     const int column = static_cast<int>(index % gridColumns);
-    panel->title = new QCPTextElement(&p, QString(), plotFont());
     panel->rect = new QCPAxisRect(&p);
     panel->rect->setMarginGroup(QCP::msTop | QCP::msBottom, m_margins);
     panel->rect->setMinimumMargins(QMargins(column == 0 ? 16 : 4, 8, 8, 8));
-    m_panelGrid->addElement(2 * row, column, panel->title);
-    m_panelGrid->addElement(2 * row + 1, column, panel->rect);
-    m_panelGrid->setRowStretchFactor(2 * row, 0.001);
+    if (m_view.panels.size() > 1) {
+        panel->title = new QCPTextElement(&p, QString(), plotFont());
+        m_panelGrid->addElement(2 * row, column, panel->title);
+        m_panelGrid->setRowStretchFactor(2 * row, 0.001);
+        m_panelGrid->addElement(2 * row + 1, column, panel->rect);
+    } else {
+        m_panelGrid->addElement(0, 0, panel->rect);
+        m_panelGrid->setRowStretchFactor(0, 1);
+    }
 
     QCPAxis* x = panel->rect->axis(QCPAxis::atBottom);
     QCPAxis* y = panel->rect->axis(QCPAxis::atLeft);
@@ -149,16 +150,21 @@ void HeatmapPlot::addPanel(std::size_t index, std::size_t gridColumns) {
         scheduleReplot();
     });
     panel->cells = new HeatmapCells(x, y);
-    panel->stepFrame = new QCPItemRect(&p);
-    panel->stepFrame->setClipAxisRect(panel->rect);
-    panel->stepFrame->setSelectable(false);
-    for (QCPItemPosition* position :
-         {panel->stepFrame->topLeft, panel->stepFrame->bottomRight}) {
-        position->setAxisRect(panel->rect);
-        position->setAxes(x, y);
-        position->setTypeX(QCPItemPosition::ptPlotCoords);
-        position->setTypeY(QCPItemPosition::ptAxisRectRatio);
-    }
+    const auto frame = [&] {
+        auto* item = new QCPItemRect(&p);
+        item->setClipAxisRect(panel->rect);
+        item->setSelectable(false);
+        item->setVisible(false);
+        for (QCPItemPosition* position : {item->topLeft, item->bottomRight}) {
+            position->setAxisRect(panel->rect);
+            position->setAxes(x, y);
+            position->setType(QCPItemPosition::ptPlotCoords);
+        }
+        return item;
+    };
+    panel->stepFrame = frame();
+    panel->hoverFrame = frame();
+    panel->hoverFrame->setLayer(crossHairLayer());
     m_panels.push_back(std::move(panel));
 }
 
@@ -181,8 +187,8 @@ void HeatmapPlot::fillPanels() {
     for (std::size_t i = 0; i < m_panels.size(); ++i) {
         Panel& panel = *m_panels[i];
         const HeatmapPanel& matrix = m_view.panels[i];
-        panel.title->setText(text(matrix.title));
-        panel.title->setVisible(!matrix.title.empty());
+        if (panel.title)
+            panel.title->setText(text(matrix.title));
         panel.cells->setPanel(matrix, colors);
         const bool isFirst = i == 0;
         panel.rect->axis(QCPAxis::atBottom)->setLabel(text(m_view.columnTitle));
@@ -283,7 +289,7 @@ void HeatmapPlot::placeStepFrame() {
     for (const auto& panel : m_panels) {
         panel->stepFrame->setVisible(isShown);
         panel->stepFrame->topLeft->setCoords(end - 1, 0);
-        panel->stepFrame->bottomRight->setCoords(end, 1);
+        panel->stepFrame->bottomRight->setCoords(end, static_cast<double>(panel->cells->panel().rowLabels.size()));
     }
 }
 
@@ -303,19 +309,13 @@ std::optional<HeatmapPlot::Hit> HeatmapPlot::hitAt(QPoint point) const {
 
 QString HeatmapPlot::readoutAt(QPoint point) {
     const std::optional<Hit> hit = hitAt(point);
-    m_hoverFrame->setVisible(hit.has_value());
+    hideCrossHair();
     if (!hit)
         return {};
     const Panel& panel = *m_panels[hit->panel];
-    for (QCPItemPosition* position : {m_hoverFrame->topLeft, m_hoverFrame->bottomRight}) {
-        position->setAxisRect(panel.rect);
-        position->setAxes(panel.rect->axis(QCPAxis::atBottom), panel.rect->axis(QCPAxis::atLeft));
-        position->setType(QCPItemPosition::ptPlotCoords);
-    }
-    m_hoverFrame->setClipAxisRect(panel.rect);
-    m_hoverFrame->topLeft->setCoords(static_cast<double>(hit->column), static_cast<double>(hit->row));
-    m_hoverFrame->bottomRight->setCoords(static_cast<double>(hit->column + 1),
-                                         static_cast<double>(hit->row + 1));
+    panel.hoverFrame->topLeft->setCoords(static_cast<double>(hit->column), static_cast<double>(hit->row));
+    panel.hoverFrame->bottomRight->setCoords(static_cast<double>(hit->column + 1), static_cast<double>(hit->row + 1));
+    panel.hoverFrame->setVisible(true);
     const HeatmapPanel& matrix = panel.cells->panel();
     QString detail = text(matrix.cells[hit->row * matrix.columnLabels.size() + hit->column].detail);
     return detail.toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>"));
@@ -340,7 +340,10 @@ void HeatmapPlot::pick(QPoint point) {
         emit stepPicked(m_columnSteps[hit->column]);
 }
 
-void HeatmapPlot::hideCrossHair() { m_hoverFrame->setVisible(false); }
+void HeatmapPlot::hideCrossHair() {
+    for (const auto& panel : m_panels)
+        panel->hoverFrame->setVisible(false);
+}
 
 QString HeatmapPlot::documentTitle() const { return text(m_view.title); }
 
@@ -348,14 +351,16 @@ void HeatmapPlot::applyTheme() {
     const Theme& colors = theme();
     m_title->setTextColor(colors.text);
     m_title->setFont(plotFont(true));
-    m_hoverFrame->setPen(QPen(colors.accent, 2));
     styleAxis(*m_scale->axis());
     m_legend->setStyle(colors, plotFont());
     for (const auto& panel : m_panels) {
-        panel->title->setTextColor(colors.text);
-        panel->title->setFont(plotFont());
+        if (panel->title) {
+            panel->title->setTextColor(colors.text);
+            panel->title->setFont(plotFont());
+        }
         panel->cells->setTheme(colors);
         panel->stepFrame->setPen(QPen(colors.accent, 2));
+        panel->hoverFrame->setPen(QPen(colors.accent, 2));
         for (const auto side : {QCPAxis::atBottom, QCPAxis::atLeft, QCPAxis::atTop, QCPAxis::atRight})
             styleAxis(*panel->rect->axis(side));
     }

@@ -11,7 +11,6 @@
 #include <vector>
 
 class QCPColorScale;
-class QCPItemRect;
 class QCPLayoutGrid;
 class QCPMarginGroup;
 class QCPTextElement;
@@ -73,7 +72,6 @@ private:
     QCPColorScale* m_scale;
     QCPMarginGroup* m_margins;
     CellLegend* m_legend;
-    QCPItemRect* m_hoverFrame;
     std::vector<std::unique_ptr<Panel>> m_panels;
 };
 

@@ -28,8 +28,9 @@ QPixmap rendered(QByteArray svg, const QColor& color) {
     return pixmap;
 }
 
+/// `draw` has a square of swatchPixels.
 QIcon swatch(const std::function<void(QPainter&)>& draw) {
-    QPixmap pixmap(32, 32);
+    QPixmap pixmap(swatchPixels * 2, swatchPixels * 2);
     pixmap.setDevicePixelRatio(2);
     pixmap.fill(Qt::transparent);
     QPainter painter(&pixmap);
@@ -59,14 +60,20 @@ QIcon runSwatch(const Theme& theme, std::size_t run) {
     return swatch([&](QPainter& painter) {
         painter.setPen(Qt::NoPen);
         painter.setBrush(theme.runColor(run));
-        painter.drawRoundedRect(QRectF(2, 2, 12, 12), 3, 3);
+        const QRectF square(4, 4, 12, 12);
+        switch (runMarker(run)) {
+        case RunMarker::Circle: painter.drawEllipse(square); break;
+        case RunMarker::Square: painter.drawRect(square.adjusted(1, 1, -1, -1)); break;
+        case RunMarker::Triangle: painter.drawPolygon(QPolygonF({{10, 3}, {17, 16}, {3, 16}})); break;
+        case RunMarker::Diamond: painter.drawPolygon(QPolygonF({{10, 2}, {18, 10}, {10, 18}, {2, 10}})); break;
+        }
     });
 }
 
 QIcon lineSwatch(const Theme& theme, std::size_t style) {
     return swatch([&](QPainter& painter) {
         painter.setPen(QPen(theme.text, 1.5, lineStyle(style), Qt::FlatCap));
-        painter.drawLine(QPointF(0, 8), QPointF(16, 8));
+        painter.drawLine(QPointF(0, 10), QPointF(20, 10));
     });
 }
 

@@ -13,13 +13,16 @@ namespace driftscope {
 
 struct Theme;
 
+/// Side of the swatches, for setIconSize().
+inline constexpr int swatchPixels = 20;
+
 /// Icon `name` of resources/icons in the given colours.
 QIcon themedIcon(const QString& name, const QColor& color, const QColor& disabled);
 
 /// The program's own icon, in its own colours.
 QIcon applicationIcon();
 
-/// A square of a run's colour, as the run has it in every view.
+/// A run's colour and marker, as the run has them in every view.
 QIcon runSwatch(const Theme& theme, std::size_t run);
 
 /// A short line of the style that a scope has in the plot.

@@ -22,6 +22,7 @@ MessageBar::MessageBar(QWidget* parent)
     m_text->setTextFormat(Qt::PlainText);
     m_text->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     m_action->setObjectName(QStringLiteral("messageAction"));
+    m_action->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     m_close->setObjectName(QStringLiteral("messageClose"));
     m_close->setAutoRaise(true);
     m_close->setToolTip(tr("Close this message"));

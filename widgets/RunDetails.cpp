@@ -31,7 +31,7 @@ QString firstDivergence(const RunComparison& comparison) {
 QString finalValues(const RunComparison& comparison) {
     QStringList values;
     for (const Metric metric : {Metric::RelativeL2, Metric::MaxAbsolute, Metric::UlpMax})
-        values << QStringLiteral("%1 %2").arg(
+        values << QStringLiteral("%1: %2").arg(
             metricName(metric).toHtmlEscaped(),
             escaped(shortNumber(comparison.value(metric, comparison.rows() - 1, 0))));
     return values.join(QStringLiteral("<br>"));
@@ -61,6 +61,7 @@ QString environmentLine(const std::string& json) {
 RunDetails::RunDetails(QWidget* parent) : QTextBrowser(parent) {
     setOpenLinks(false);
     setFrameShape(QFrame::NoFrame);
+    document()->setDocumentMargin(8);
 }
 
 void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t> run) {

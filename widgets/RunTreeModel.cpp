@@ -191,7 +191,7 @@ QVariant RunTreeModel::runData(std::size_t run, int column, int role) const {
     default: return {};
     }
     switch (column) {
-    case Run: return runName(*m_results, run);
+    case Run: return nameInGroup(run);
     case State: return stateText(run);
     case Progress: return progressText(run);
     case Divergence: return divergenceText(run);
@@ -236,6 +236,15 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
     case Divergence: return tr("Divergence");
     default: return {};
     }
+}
+
+/// Without the setting that the group has in common.
+QString RunTreeModel::nameInGroup(std::size_t run) const {
+    if (isFlat())
+        return runName(*m_results, run);
+    RunConfig config = m_results->runs[run].config;
+    config.settings.erase(config.settings.begin());
+    return QString::fromStdString(label(config));
 }
 
 std::optional<RunState> RunTreeModel::stateOf(std::size_t run) const {

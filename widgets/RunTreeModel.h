@@ -66,6 +66,7 @@ private:
     [[nodiscard]] QVariant runData(std::size_t run, int column, int role) const;
     [[nodiscard]] QVariant groupData(const Group& group, int column, int role) const;
     [[nodiscard]] std::optional<RunState> stateOf(std::size_t run) const;
+    [[nodiscard]] QString nameInGroup(std::size_t run) const;
     [[nodiscard]] QString stateText(std::size_t run) const;
     [[nodiscard]] double shareOf(std::size_t run) const;
     [[nodiscard]] QString progressText(std::size_t run) const;

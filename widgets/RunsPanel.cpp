@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "RunsPanel.h"
 
+#include "Icons.h"
 #include "ProgressDelegate.h"
 
 #include <QAction>
@@ -33,6 +34,7 @@ RunsPanel::RunsPanel(QWidget* parent)
     m_view->setUniformRowHeights(true);
     m_view->setAllColumnsShowFocus(true);
     m_view->setIndentation(14);
+    m_view->setIconSize(QSize(swatchPixels, swatchPixels));
     m_view->setItemDelegateForColumn(RunTreeModel::Progress, new ProgressDelegate(m_view));
     m_view->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     m_view->header()->setStretchLastSection(true);
@@ -61,6 +63,11 @@ void RunsPanel::setSelectedRun(std::optional<std::size_t> run) {
 std::optional<std::size_t> RunsPanel::selectedRun() const {
     const QVariant run = m_view->currentIndex().data(RunTreeModel::RunRole);
     return run.isValid() ? std::optional(static_cast<std::size_t>(run.toInt())) : std::nullopt;
+}
+
+void RunsPanel::setTheme(const Theme& theme) {
+    m_model->setTheme(theme);
+    m_view->setPalette(checkMarkPalette(theme));
 }
 
 void RunsPanel::focusFilter() { m_filterEdit->setFocus(Qt::ShortcutFocusReason); }

@@ -21,6 +21,7 @@ public:
     [[nodiscard]] RunTreeModel& model() const { return *m_model; }
     void setSelectedRun(std::optional<std::size_t> run);
     [[nodiscard]] std::optional<std::size_t> selectedRun() const;
+    void setTheme(const Theme& theme);
     void focusFilter();
     /// Shown as the tree's context menu.
     void addMenuAction(QAction* action);

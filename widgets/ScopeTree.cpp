@@ -31,6 +31,7 @@ QTreeWidgetItem* ownerOf(const Scope& tensor, const std::vector<Scope>& scopes,
 ScopeTree::ScopeTree(QWidget* parent) : QTreeWidget(parent) {
     setHeaderHidden(true);
     setUniformRowHeights(true);
+    setIconSize(QSize(swatchPixels, swatchPixels));
     header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     connect(this, &QTreeWidget::itemChanged, this, [this] {
         if (m_isFilling)
@@ -70,6 +71,7 @@ void ScopeTree::setScopes(const std::vector<Scope>& scopes) {
 
 void ScopeTree::setTheme(const Theme& theme) {
     m_theme = theme;
+    setPalette(checkMarkPalette(theme));
     refreshSwatches();
 }
 

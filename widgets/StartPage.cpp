@@ -87,6 +87,7 @@ QWidget* StartPage::makeCard(const Study& study) {
     runs->setForegroundRole(QPalette::PlaceholderText);
     text->addWidget(runs);
     auto* buttons = new QVBoxLayout;
+    buttons->setSpacing(8);
     buttons->addWidget(run);
     buttons->addWidget(edit);
     buttons->addStretch(1);
@@ -95,6 +96,7 @@ QWidget* StartPage::makeCard(const Study& study) {
     layout->setSpacing(24);
     layout->addLayout(text, 1);
     layout->addLayout(buttons);
+    card->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Maximum);
     m_runButtons.push_back(run);
     m_editButtons.push_back(edit);
     return card;

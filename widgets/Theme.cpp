@@ -69,6 +69,14 @@ QPalette paletteOf(const Theme& theme) {
     return palette;
 }
 
+QPalette checkMarkPalette(const Theme& theme) {
+    QPalette palette;
+    palette.setColor(QPalette::Window, theme.isDark ? theme.mutedText : theme.axis);
+    return palette;
+}
+
+RunMarker runMarker(std::size_t run) { return static_cast<RunMarker>(run / paletteSize % 4); }
+
 Qt::PenStyle lineStyle(std::size_t scope) {
     static constexpr std::array styles = {Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine,
                                           Qt::DashDotDotLine};

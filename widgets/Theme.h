@@ -40,6 +40,14 @@ struct Theme {
 /// A palette for the whole window, for systems that don't say whether they are dark.
 QPalette paletteOf(const Theme& theme);
 
+/// For item views with check marks: Fusion derives their outline from the window's colour, and makes it
+/// as dark as the background in dark surroundings.
+QPalette checkMarkPalette(const Theme& theme);
+
+/// Tells runs of one colour apart, where a study has more runs than there are colours.
+enum class RunMarker { Circle, Square, Triangle, Diamond };
+RunMarker runMarker(std::size_t run);
+
 /// Line style of the n-th scope (model, layer, tensor) of a plot.
 Qt::PenStyle lineStyle(std::size_t scope);
 

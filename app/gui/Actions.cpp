@@ -55,6 +55,11 @@ Actions::Actions(QObject* parent) {
     exportView = make("exportView", tr("&Export view…"), "Ctrl+E", tr("Save this view as PNG, SVG, PDF or CSV"));
     quit = make("quit", tr("&Quit"), "Ctrl+Q", tr("Close the window"));
 
+    // Short in the tool bar.
+    newStudy->setIconText(tr("New"));
+    openFolder->setIconText(tr("Open"));
+    exportView->setIconText(tr("Export"));
+
     run = make("run", tr("&Run"), "Ctrl+R", tr("Run this study, or a copy of it in a new folder"));
     stop = make("stop", tr("&Stop"), "Ctrl+.", tr("Stop the runs in flight; what they recorded stays"));
     useAsReference = make("useAsReference", tr("Use as &reference"), "Ctrl+Shift+R",

@@ -27,15 +27,23 @@ HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kind
       m_task(this, [this](HeatmapView view) { show(std::move(view)); }) {
     m_plot->setObjectName(QStringLiteral("heatmapPlot"));
     m_plot->setAccessibleName(tr("Divergence heatmap"));
-    auto* controls = new QHBoxLayout;
-    controls->setContentsMargins(16, 8, 16, 0);
-    controls->setSpacing(8);
+    const auto row = [] {
+        auto* layout = new QHBoxLayout;
+        layout->setContentsMargins(16, 8, 16, 0);
+        layout->setSpacing(8);
+        return layout;
+    };
+    auto* kinds = row();
     for (QAction* action : kindActions) {
         auto* button = new QToolButton(this);
         button->setDefaultAction(action);
-        controls->addWidget(button);
+        // Fusion shows what is checked by a shade that can't be seen in dark colours.
+        button->setStyleSheet(QStringLiteral("QToolButton:checked { background: palette(highlight);"
+                                             " color: palette(highlighted-text); border-radius: 3px; }"));
+        kinds->addWidget(button);
     }
-    controls->addSpacing(16);
+    kinds->addStretch(1);
+    auto* controls = row();
     m_rows = addCombo(*controls, QStringLiteral("heatmapRows"), tr("Rows"), tr("What the rows are"));
     m_rows->addItems({tr("layers"), tr("tensors")});
     m_scope = addCombo(*controls, QStringLiteral("heatmapScope"), tr("Of"), tr("The weights that a cell is about"));
@@ -49,6 +57,7 @@ HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kind
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
+    layout->addLayout(kinds);
     layout->addLayout(controls);
     layout->addWidget(m_plot, 1);
 

@@ -40,9 +40,10 @@ std::vector<StartPage::Study> startStudies() {
     std::vector<StartPage::Study> studies;
     for (const BuiltInStudy& builtIn : builtInStudies()) {
         const Study study = loadStudy(std::string(builtIn.name));
-        studies.push_back({text(study.name), text(study.description),
-                           MainWindow::tr("%n run(s)", nullptr, static_cast<int>(expand(study).size()))});
+        studies.push_back({text(study.name), text(study.description), MainWindow::tr("%1 runs").arg(expand(study).size())});
     }
+    // The quickest first.
+    std::ranges::stable_partition(studies, [](const auto& study) { return study.name == QLatin1String("quickstart"); });
     return studies;
 }
 
@@ -81,6 +82,7 @@ void MainWindow::buildCentre() {
 
 void MainWindow::buildDocks() {
     m_runs = new RunsPanel(this);
+    m_runs->setMinimumWidth(300);
     m_details = new RunDetails(this);
     m_details->setObjectName(QStringLiteral("runDetails"));
     m_details->setAccessibleName(tr("The selected run"));
@@ -108,7 +110,7 @@ void MainWindow::showDocks() {
     m_runsDock->show();
     m_detailsDock->show();
     if (isFirst) {
-        resizeDocks({m_runsDock, m_detailsDock}, {380, 380}, Qt::Horizontal);
+        resizeDocks({m_runsDock, m_detailsDock}, {430, 430}, Qt::Horizontal);
         resizeDocks({m_runsDock, m_detailsDock}, {330, 240}, Qt::Vertical);
     }
 }
@@ -131,7 +133,9 @@ void MainWindow::buildToolBar() {
     m_reference->setObjectName(QStringLiteral("reference"));
     m_reference->setAccessibleName(tr("Reference"));
     m_reference->setToolTip(tr("The run that the others are compared with"));
+    m_reference->setSizeAdjustPolicy(QComboBox::AdjustToContents);
     m_reference->setMinimumContentsLength(12);
+    m_reference->setMaximumWidth(260);
     label(tr("Reference"), m_reference);
     m_metrics = new QComboBox(bar);
     m_metrics->setObjectName(QStringLiteral("metric"));
@@ -246,7 +250,7 @@ void MainWindow::changeEvent(QEvent* event) {
 void MainWindow::applyTheme() {
     const Theme theme = Theme::matching(palette());
     m_actions.setTheme(theme);
-    m_runs->model().setTheme(theme);
+    m_runs->setTheme(theme);
     m_curves->setTheme(theme);
     m_heatmap->setTheme(theme);
 }

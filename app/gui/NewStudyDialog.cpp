@@ -137,7 +137,7 @@ void NewStudyDialog::check() {
     try {
         m_study = parseStudy(m_text->toPlainText().toStdString(), m_source);
         m_text->markLine(0);
-        m_verdict->setText(tr("%n run(s)", nullptr, static_cast<int>(expand(*m_study).size())));
+        m_verdict->setText(tr("Runs: %1").arg(expand(*m_study).size()));
         if (!m_isFolderChosen)
             m_folder->setText(text(suggestFolder(m_study->name).string()));
     } catch (const StudyError& error) {

@@ -39,10 +39,10 @@ HWY_INLINE VWord addBits(VWord& sum, VWord b, VWord c) {
 #endif
 }
 
-// A binary counter for every bit of a vector, stored by digit: digit k of all counters is one vector.
-// Adding a vector takes two full adders at most, whatever the words are (Harley and Seal's population
-// count, kept apart by position), where a table of counters would take a scalar instruction or more for
-// every word.
+// A binary counter for every bit of a vector, stored by digit: digit k of all counters is one
+// vector. Adding a vector takes two full adders at most, whatever the words are (Harley and Seal's
+// population count, kept apart by position), where a table of counters would take a scalar
+// instruction or more for every word.
 class BitCounts {
 public:
     // Words are added in groups of 16 vectors; a shorter group is filled up with zeros.
@@ -103,9 +103,12 @@ private:
         for (std::size_t half = 0; half < 2; ++half) {
             const std::uint32_t* w = words + half * 8 * stride;
             const VWord twoA = addBits(ones, hn::Load(d, w), hn::Load(d, w + stride));
-            const VWord twoB = addBits(ones, hn::Load(d, w + 2 * stride), hn::Load(d, w + 3 * stride));
-            const VWord twoC = addBits(ones, hn::Load(d, w + 4 * stride), hn::Load(d, w + 5 * stride));
-            const VWord twoD = addBits(ones, hn::Load(d, w + 6 * stride), hn::Load(d, w + 7 * stride));
+            const VWord twoB =
+                addBits(ones, hn::Load(d, w + 2 * stride), hn::Load(d, w + 3 * stride));
+            const VWord twoC =
+                addBits(ones, hn::Load(d, w + 4 * stride), hn::Load(d, w + 5 * stride));
+            const VWord twoD =
+                addBits(ones, hn::Load(d, w + 6 * stride), hn::Load(d, w + 7 * stride));
             const VWord fourA = addBits(twos, twoA, twoB);
             const VWord fourB = addBits(twos, twoC, twoD);
             carries[half] = addBits(fours, fourA, fourB);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The sums over one block of elements. Included once per instruction set, by DivergenceKernel.cpp only.
+// The sums over one block of elements. Included once per instruction set, by DivergenceKernel.cpp
+// only.
 #if defined(DRIFTSCOPE_BLOCK_SUMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef DRIFTSCOPE_BLOCK_SUMS_INL_H
 #undef DRIFTSCOPE_BLOCK_SUMS_INL_H
@@ -27,17 +28,19 @@ using VReal = hn::Vec<DReal>;
 using DCount = hn::ScalableTag<std::uint64_t>;
 using VCount = hn::Vec<DCount>;
 
-// Asks for memory well ahead of the arithmetic. The hardware does so by itself only as far as the page
-// of 4096 bytes goes, and much less eagerly while a block is busy with arithmetic; without this the pass
-// takes 1.7 times as long. An address past the end is no error.
-template <typename T> HWY_INLINE void prefetch(const T* a, const T* r) {
+// Asks for memory well ahead of the arithmetic. The hardware does so by itself only as far as the
+// page of 4096 bytes goes, and much less eagerly while a block is busy with arithmetic; without
+// this the pass takes 1.6 times as long. An address past the end is no error.
+template <typename T>
+HWY_INLINE void prefetch(const T* a, const T* r) {
     constexpr std::size_t ahead = 4096 / sizeof(T);
     hwy::Prefetch(a + ahead);
     hwy::Prefetch(r + ahead);
 }
 
-// What a block adds, before it is known that its elements are finite. The pass for near tensors leaves
-// out what near tensors do not need, and says in `distant` that the other pass must be taken.
+// What a block adds, before it is known that its elements are finite. The pass for near tensors
+// leaves out what near tensors do not need, and says in `distant` that the other pass must be
+// taken.
 struct BlockResult {
     double squaredDifference;
     double squaredReference;
@@ -61,13 +64,15 @@ HWY_INLINE double maxOf(VReal v) {
     return hn::GetLane(hn::MaxOfLanes(DReal(), v));
 }
 
-template <class D> HWY_INLINE std::uint64_t maxOfIntegers(D d, hn::Vec<D> v) {
+template <class D>
+HWY_INLINE std::uint64_t maxOfIntegers(D d, hn::Vec<D> v) {
     HWY_ALIGN hn::TFromD<D> lanes[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
     hn::Store(v, d, lanes);
     return *std::max_element(lanes, lanes + hn::Lanes(d));
 }
 
-template <class D> HWY_INLINE std::uint64_t sumOfIntegers(D d, hn::Vec<D> v) {
+template <class D>
+HWY_INLINE std::uint64_t sumOfIntegers(D d, hn::Vec<D> v) {
     HWY_ALIGN hn::TFromD<D> lanes[HWY_MAX_BYTES / sizeof(hn::TFromD<D>)];
     hn::Store(v, d, lanes);
     std::uint64_t sum = 0;
@@ -101,8 +106,10 @@ struct LargestRatio {
     HWY_INLINE double value() const { return maxOf(ratio); }
 };
 
-// Σ a², Σ a r and Σ (a − r)(a + r) are not summed: they follow from the sums of r², (a − r) r and (a − r)².
-template <class Ratio> struct RealSums {
+// Σ a², Σ a r and Σ (a − r)(a + r) are not summed: they follow from the sums of r², (a − r) r and
+// (a − r)².
+template <class Ratio>
+struct RealSums {
     VReal squaredDifference = hn::Zero(DReal());
     VReal squaredReference = hn::Zero(DReal());
     VReal differenceTimesReference = hn::Zero(DReal());
@@ -134,9 +141,10 @@ template <class Ratio> struct RealSums {
     }
 };
 
-// Near tensors: no sign differs, all distances are below nearLimit, so a lane of their own width holds
-// their sum over a block.
-template <typename T> struct NearIntegers {
+// Near tensors: no sign differs, all distances are below nearLimit, so a lane of their own width
+// holds their sum over a block.
+template <typename T>
+struct NearIntegers {
     VBits<T> ulpMax = hn::Zero(DBits<T>());
     VBits<T> ulpSum = hn::Zero(DBits<T>());
     VBits<T> differing = hn::Zero(DBits<T>());
@@ -164,7 +172,8 @@ template <typename T> struct NearIntegers {
     }
 };
 
-template <typename T> struct DistantIntegers {
+template <typename T>
+struct DistantIntegers {
     VBits<T> ulpMax = hn::Zero(DBits<T>());
     VCount ulpSumLow = hn::Zero(DCount());
     VCount ulpSumHigh = hn::Zero(DCount());
@@ -184,8 +193,8 @@ template <typename T> struct DistantIntegers {
         ulpSumHigh = hn::Add(ulpSumHigh, hn::ShiftRight<32>(wide));
 
         const auto zero = hn::Zero(di);
-        const auto magnitudeMask = hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(
-                                                   FloatBits<T>::magnitudeMask));
+        const auto magnitudeMask =
+            hn::Set(di, static_cast<hn::TFromD<decltype(di)>>(FloatBits<T>::magnitudeMask));
         const auto magnitudeA = hn::And(hn::BitCast(di, a), magnitudeMask);
         const auto magnitudeR = hn::And(hn::BitCast(di, r), magnitudeMask);
         const auto opposite = hn::Lt(hn::BitCast(di, hn::Xor(a, r)), zero);
@@ -210,8 +219,8 @@ template <typename T> struct DistantIntegers {
     }
 };
 
-// The largest |a − r| / max(|r|, smallest normal), at least largestSoFar. Divides only where there is a
-// larger one, which is seldom after the first few.
+// The largest |a − r| / max(|r|, smallest normal), at least largestSoFar. Divides only where there
+// is a larger one, which is seldom after the first few.
 HWY_NOINLINE double largestRatio(const float* a, const float* r, std::size_t n,
                                  double largestSoFar) {
     const DReal dd;
@@ -229,10 +238,11 @@ HWY_NOINLINE double largestRatio(const float* a, const float* r, std::size_t n,
     return hn::GetLane(largest);
 }
 
-// n elements, a multiple of the number of lanes; a word in binBits for each. largestSoFar: of the ratios.
+// n elements, a multiple of the number of lanes; a word in binBits for each. largestSoFar: of the
+// ratios.
 template <class Integers>
-HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n, double largestSoFar,
-                                  std::uint32_t* binBits) {
+HWY_NOINLINE BlockResult sumBlock(const float* a, const float* r, std::size_t n,
+                                  double largestSoFar, std::uint32_t* binBits) {
     const hn::ScalableTag<float> df;
     const DBits<float> du;
     const DReal dd;

@@ -35,10 +35,12 @@ Divergence divergenceOf(const detail::DivergenceTotals& totals) {
     return d;
 }
 
-template <typename T> Divergence measure(std::span<const T> a, std::span<const T> r) {
+template <typename T>
+Divergence measure(std::span<const T> a, std::span<const T> r) {
     if (a.size() != r.size())
-        throw std::invalid_argument("divergence of tensors of " + std::to_string(a.size()) + " and " +
-                                    std::to_string(r.size()) + " elements: the sizes must be equal");
+        throw std::invalid_argument("divergence of tensors of " + std::to_string(a.size()) +
+                                    " and " + std::to_string(r.size()) +
+                                    " elements: the sizes must be equal");
     detail::DivergenceTotals totals;
     detail::measureBlocks(a.data(), r.data(), a.size(), totals);
     return divergenceOf(totals);
@@ -92,10 +94,10 @@ double meanAbsolute(const Divergence& d) {
     return meanOver(d.absoluteDifference, d.count);
 }
 
-// ‖â − r̂‖²/2 = (‖a − r‖² − (‖a‖ − ‖r‖)²) / (2 ‖a‖ ‖r‖): the law of cosines, less what the two lengths
-// account for. ‖a‖ − ‖r‖ comes from its own sum, so that for a and r of like length nothing cancels,
-// however small the angle. Where one is several times longer, the two squares are nearly equal and
-// 1 − a·r/(‖a‖‖r‖) is the more exact.
+// ‖â − r̂‖²/2 = (‖a − r‖² − (‖a‖ − ‖r‖)²) / (2 ‖a‖ ‖r‖): the law of cosines, less what the two
+// lengths account for. ‖a‖ − ‖r‖ comes from its own sum, so that for a and r of like length nothing
+// cancels, however small the angle. Where one is several times longer, the two squares are nearly
+// equal and 1 − a·r/(‖a‖‖r‖) is the more exact.
 double cosineDistance(const Divergence& d) {
     if (d.squaredDifference == 0)
         return 0;

@@ -9,7 +9,8 @@ namespace driftscope::detail {
 namespace {
 
 // Squares are taken in long double, whose exponent holds the square of every float64.
-template <typename T> void addFinitePair(T a, T r, DivergenceTotals& into) {
+template <typename T>
+void addFinitePair(T a, T r, DivergenceTotals& into) {
     const long double difference = static_cast<long double>(a) - static_cast<long double>(r);
     const long double sum = static_cast<long double>(a) + static_cast<long double>(r);
     into.squaredDifference += difference * difference;
@@ -20,8 +21,8 @@ template <typename T> void addFinitePair(T a, T r, DivergenceTotals& into) {
     const double floor = std::numeric_limits<T>::min();
     into.absoluteDifference += std::abs(difference);
     into.maxAbsolute = std::max(into.maxAbsolute, absolute);
-    into.maxRelative = std::max(into.maxRelative,
-                                absolute / std::max(std::abs(static_cast<double>(r)), floor));
+    into.maxRelative =
+        std::max(into.maxRelative, absolute / std::max(std::abs(static_cast<double>(r)), floor));
 }
 
 void addInfiniteDistance(DivergenceTotals& into) {
@@ -32,7 +33,8 @@ void addInfiniteDistance(DivergenceTotals& into) {
     into.maxRelative = infinity;
 }
 
-template <typename T> void addElement(T a, T r, DivergenceTotals& into) {
+template <typename T>
+void addElement(T a, T r, DivergenceTotals& into) {
     using Unsigned = typename FloatBits<T>::Unsigned;
     const std::uint64_t ulp = ulpDistance(a, r);
     into.ulpMax = std::max(into.ulpMax, ulp);

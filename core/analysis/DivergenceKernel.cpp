@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The SIMD pass, compiled once per instruction set and chosen at run time. It works in blocks that fit
-// the first-level cache. Each block is first hoped to be like the one before: a block with no changed
-// bit needs little more than a comparison. Blocks that the fast arithmetic cannot do exactly (non-finite
-// elements, squares outside the range of float64) show in their own sums and are done again by element.
+// The SIMD pass, compiled once per instruction set and chosen at run time. It works in blocks that
+// fit the first-level cache. Each block is first hoped to be like the one before: a block with no
+// changed bit needs little more than a comparison. Blocks that the fast arithmetic cannot do
+// exactly (non-finite elements, squares outside the range of float64) show in their own sums and
+// are done again by element.
 
 // Vectors are members of structs here, which scalable vector types cannot be.
 #ifndef HWY_DISABLED_TARGETS
@@ -56,17 +57,19 @@ constexpr std::size_t padding = BitCounts::groupSize * 16;
 // Blocks in a row without a distant element before the pass for near tensors is tried again.
 constexpr int distantPatience = 16;
 
-// Whether no square that counts was lost at the ends of the range of float64. A square below 2^-1022 is
-// rounded, but 4096 of them are not worth a bit of a sum above 2^-900.
-template <typename T> HWY_INLINE bool squaresInRange(double sum, const T* x, std::size_t n) {
+// Whether no square that counts was lost at the ends of the range of float64. A square below
+// 2^-1022 is rounded, but a block of them is not worth a bit of a sum above 2^-900.
+template <typename T>
+HWY_INLINE bool squaresInRange(double sum, const T* x, std::size_t n) {
     if (sizeof(T) == 4 || sum > 0x1p-900)
         return std::isfinite(sum);
     return std::all_of(x, x + n, [](T value) { return value == 0; });
 }
 
-template <typename T> HWY_INLINE bool exact(const BlockResult& block, const T* r, std::size_t n) {
-    if (!squaresInRange(block.squaredReference, r, n) ||
-        !std::isfinite(block.differenceTimesReference))
+// The sum of products is in range if the two sums of squares are.
+template <typename T>
+HWY_INLINE bool exact(const BlockResult& block, const T* r, std::size_t n) {
+    if (!squaresInRange(block.squaredReference, r, n))
         return false;
     if (sizeof(T) == 4 || block.squaredDifference > 0x1p-900)
         return std::isfinite(block.squaredDifference);
@@ -75,7 +78,8 @@ template <typename T> HWY_INLINE bool exact(const BlockResult& block, const T* r
 
 // One block after the other. `padded` elements are readable; the last padded - n of them are zeros,
 // which add nothing but pairs of distance 0.
-template <typename T> class BlockPass {
+template <typename T>
+class BlockPass {
 public:
     HWY_INLINE explicit BlockPass(DivergenceTotals& into) : m_into(into) {}
 
@@ -192,8 +196,8 @@ std::size_t collect(const T* a, const T* r, std::size_t n, U first, U span, U* o
     std::size_t i = 0;
     for (; i + lanes <= n; i += lanes) {
         prefetch(a + i, r + i);
-        const auto distance = ulpOfAny<T>(hn::BitCast(d, hn::LoadU(df, a + i)),
-                                          hn::BitCast(d, hn::LoadU(df, r + i)));
+        const auto distance =
+            ulpOfAny<T>(hn::BitCast(d, hn::LoadU(df, a + i)), hn::BitCast(d, hn::LoadU(df, r + i)));
         const auto offset = hn::Sub(distance, firstVector);
         // The lanes past those kept are overwritten by the next store, and stay within out.
         found += hn::CompressStore(offset, hn::Not(hn::Gt(offset, spanVector)), d, out + found);

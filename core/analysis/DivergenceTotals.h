@@ -13,15 +13,17 @@
 namespace driftscope::detail {
 
 /// Bit patterns of T (float or double) as integers; a magnitude is the pattern without the sign.
-template <typename T> struct FloatBits {
+template <typename T>
+struct FloatBits {
     using Unsigned = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
     static constexpr Unsigned magnitudeMask = std::numeric_limits<Unsigned>::max() >> 1;
     static constexpr Unsigned infinity =
         std::bit_cast<Unsigned>(std::numeric_limits<T>::infinity());
 };
 
-/// The integers are exact and the same for every SIMD width; the ULP sum is in two halves because 64
-/// bits do not hold a sum of 64-bit distances: ulpSumLow of the low 32 bits, ulpSumHigh of the rest.
+/// The integers are exact and the same for every SIMD width; the ULP sum is in two halves because
+/// 64 bits do not hold a sum of 64-bit distances: ulpSumLow of the low 32 bits, ulpSumHigh of the
+/// rest.
 struct DivergenceTotals {
     long double squaredDifference = 0;
     long double squaredReference = 0;
@@ -43,7 +45,8 @@ struct DivergenceTotals {
 
 /// ULP distance as Divergence.h defines it: 0 for equal values and for NaN against NaN, the largest
 /// value of the unsigned type of T's width for any other pair with a NaN or an infinity.
-template <typename T> constexpr std::uint64_t ulpDistance(T a, T r) {
+template <typename T>
+constexpr std::uint64_t ulpDistance(T a, T r) {
     using F = FloatBits<T>;
     using U = typename F::Unsigned;
     const auto bitsA = std::bit_cast<U>(a);
@@ -65,8 +68,9 @@ constexpr std::size_t ulpBin(std::uint64_t distance) {
     return width < ulpBinCount ? width : ulpBinCount - 1;
 }
 
-/// Element by element, exact in every case and slow: for blocks with non-finite elements, for float64
-/// whose squares over- or underflow, and for processors without SIMD. a and r hold n elements each.
+/// Element by element, exact in every case and slow: for blocks with non-finite elements, for
+/// float64 whose squares over- or underflow, and for processors without SIMD. a and r hold n
+/// elements each.
 void measureElements(const float* a, const float* r, std::size_t n, DivergenceTotals& into);
 void measureElements(const double* a, const double* r, std::size_t n, DivergenceTotals& into);
 

@@ -40,19 +40,20 @@ void UlpCounts::addElements(std::span<const T> a, std::span<const T> r, const Di
     const std::size_t largest = bucketOf(divergence.ulpMax);
     if (m_counts.size() <= largest)
         m_counts.resize(largest + 1, 0);
-    if (divergence.ulpMax <= 1) { // the histogram has counted them
-        for (std::size_t i = 0; i <= largest; ++i)
-            m_counts[i] += divergence.ulpHistogram[i];
+    // The histogram has counted distances 0 and 1, which are most of them where runs have just parted.
+    for (std::size_t i = 0; i <= std::min<std::size_t>(largest, 1); ++i)
+        m_counts[i] += divergence.ulpHistogram[i];
+    if (divergence.ulpMax <= 1)
         return;
-    }
     using U = typename detail::FloatBits<T>::Unsigned;
+    constexpr U first = 2;
     std::array<U, 4096> distances;
-    for (std::size_t first = 0; first < a.size(); first += distances.size()) {
-        const std::size_t n = std::min(distances.size(), a.size() - first);
-        const std::size_t found = detail::collectUlps(a.data() + first, r.data() + first, n, U{0},
-                                                      std::numeric_limits<U>::max(), distances.data());
+    for (std::size_t start = 0; start < a.size(); start += distances.size()) {
+        const std::size_t n = std::min(distances.size(), a.size() - start);
+        const std::size_t found = detail::collectUlps(a.data() + start, r.data() + start, n, first,
+                                                      std::numeric_limits<U>::max() - first, distances.data());
         for (std::size_t i = 0; i < found; ++i)
-            ++m_counts[bucketOf(distances[i])];
+            ++m_counts[bucketOf(std::uint64_t{distances[i]} + first)];
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Percentiles by narrowing: the histogram says which bin holds the percentile; that bin is counted again
-// in finer buckets until a bucket is one distance. Bins up to 2048 wide, which is what rounding gives,
-// need one pass; memory stays constant.
+// Percentiles by narrowing: the histogram says which bin holds the percentile; that bin is counted
+// again in finer buckets until a bucket is one distance. Bins up to 2048 wide, which is what
+// rounding gives, need one pass; memory stays constant.
 #include "analysis/Divergence.h"
 
 #include "analysis/DivergenceTotals.h"
@@ -23,12 +23,14 @@ constexpr std::size_t bucketCount = std::size_t{1} << bucketBits;
 constexpr std::size_t tableCount = 4;
 
 /// Distances first … first + span, both included.
-template <typename U> struct Range {
+template <typename U>
+struct Range {
     U first;
     U span;
 };
 
-template <typename U> Range<U> rangeOfBin(std::size_t bin) {
+template <typename U>
+Range<U> rangeOfBin(std::size_t bin) {
     const U first = U{1} << (bin - 1);
     if (bin == ulpBinCount - 1)
         return {first, static_cast<U>(std::numeric_limits<U>::max() - first)};
@@ -47,7 +49,8 @@ std::vector<std::uint64_t> countBuckets(std::span<const T> a, std::span<const T>
         std::size_t k = 0;
         for (; k + tableCount <= found; k += tableCount)
             for (std::size_t table = 0; table < tableCount; ++table)
-                ++tables[table * bucketCount + static_cast<std::size_t>(offsets[k + table] >> shift)];
+                ++tables[table * bucketCount +
+                         static_cast<std::size_t>(offsets[k + table] >> shift)];
         for (; k < found; ++k)
             ++tables[static_cast<std::size_t>(offsets[k] >> shift)];
     }
@@ -59,7 +62,8 @@ std::vector<std::uint64_t> countBuckets(std::span<const T> a, std::span<const T>
 }
 
 /// Index of the first count that brings the running total to rank; rank becomes the rank within it.
-template <typename Counts> std::size_t locate(const Counts& counts, std::uint64_t& rank) {
+template <typename Counts>
+std::size_t locate(const Counts& counts, std::uint64_t& rank) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
         if (rank <= counts[i])
             return i;

@@ -19,11 +19,14 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-template <typename T> using DBits = hn::ScalableTag<typename FloatBits<T>::Unsigned>;
-template <typename T> using VBits = hn::Vec<DBits<T>>;
+template <typename T>
+using DBits = hn::ScalableTag<typename FloatBits<T>::Unsigned>;
+template <typename T>
+using VBits = hn::Vec<DBits<T>>;
 
 // Distance on the ordered integer line, for finite elements.
-template <typename T> HWY_INLINE VBits<T> ulpOfFinite(VBits<T> a, VBits<T> r) {
+template <typename T>
+HWY_INLINE VBits<T> ulpOfFinite(VBits<T> a, VBits<T> r) {
     const DBits<T> d;
     const hn::RebindToSigned<DBits<T>> di;
     const auto magnitudeMask = hn::Set(d, FloatBits<T>::magnitudeMask);
@@ -32,12 +35,14 @@ template <typename T> HWY_INLINE VBits<T> ulpOfFinite(VBits<T> a, VBits<T> r) {
     // r's place on the line as seen from a's side of zero: negated where the signs differ.
     const auto opposite = hn::BroadcastSignBit(hn::BitCast(di, hn::Xor(a, r)));
     const auto placeR = hn::Sub(hn::Xor(magnitudeR, opposite), opposite);
-    // The larger minus the smaller always fits the unsigned type, which a signed difference would not.
+    // The larger minus the smaller always fits the unsigned type, which a signed difference would
+    // not.
     return hn::BitCast(d, hn::Sub(hn::Max(magnitudeA, placeR), hn::Min(magnitudeA, placeR)));
 }
 
 // ulpDistance for vectors: any elements.
-template <typename T> HWY_INLINE VBits<T> ulpOfAny(VBits<T> a, VBits<T> r) {
+template <typename T>
+HWY_INLINE VBits<T> ulpOfAny(VBits<T> a, VBits<T> r) {
     const DBits<T> d;
     const hn::RebindToSigned<DBits<T>> di;
     const auto magnitudeMask = hn::Set(d, FloatBits<T>::magnitudeMask);
@@ -55,8 +60,9 @@ template <typename T> HWY_INLINE VBits<T> ulpOfAny(VBits<T> a, VBits<T> r) {
 }
 
 // The bin of a distance as a bit: storeBinBits writes, for every distance, a word in which only the
-// highest bit of the distance is set, or bit 31 if that is higher, or none for 0. The highest bit is
-// what a float32 keeps once its mantissa is cleared. storeNearBinBits is for distances below nearLimit.
+// highest bit of the distance is set, or bit 31 if that is higher, or none for 0. The highest bit
+// is what a float32 keeps once its mantissa is cleared. storeNearBinBits is for distances below
+// nearLimit.
 constexpr std::uint64_t nearLimit = std::uint64_t{1} << 20;
 
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
@@ -65,7 +71,8 @@ constexpr std::uint64_t nearLimit = std::uint64_t{1} << 20;
 HWY_INLINE void storeBinBits(VBits<float> distance, std::uint32_t* bits) {
     const __m512 value =
         _mm512_cvt_roundepu32_ps(distance.raw, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-    const __m512i power = _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(0x7f800000));
+    const __m512i power =
+        _mm512_and_si512(_mm512_castps_si512(value), _mm512_set1_epi32(0x7f800000));
     _mm512_storeu_si512(bits, _mm512_cvttps_epu32(_mm512_castsi512_ps(power)));
 }
 
@@ -79,14 +86,15 @@ HWY_INLINE void storeBinBits(VBits<double> distance, std::uint32_t* bits) {
                         _mm256_cvttps_epu32(_mm256_castsi256_ps(power)));
 }
 
-template <class V> HWY_INLINE void storeNearBinBits(V distance, std::uint32_t* bits) {
+template <class V>
+HWY_INLINE void storeNearBinBits(V distance, std::uint32_t* bits) {
     storeBinBits(distance, bits);
 }
 
 #else
 
-// For distances below nearLimit, which float32 holds exactly. Adding 2^23 moves the power of two to its
-// place in the mantissa.
+// For distances below nearLimit, which float32 holds exactly. Adding 2^23 moves the power of two to
+// its place in the mantissa.
 HWY_INLINE void storeNearBinBits(VBits<float> distance, std::uint32_t* bits) {
     const DBits<float> d;
     const hn::RebindToSigned<DBits<float>> di;
@@ -97,7 +105,8 @@ HWY_INLINE void storeNearBinBits(VBits<float> distance, std::uint32_t* bits) {
     hn::StoreU(hn::And(placed, hn::Set(d, 0x007fffffU)), d, bits);
 }
 
-// For all distances: each bit spreads to all lower ones; what is left without the next is the highest.
+// For all distances: each bit spreads to all lower ones; what is left without the next is the
+// highest.
 HWY_INLINE void storeBinBits(VBits<float> distance, std::uint32_t* bits) {
     const DBits<float> d;
     auto x = distance;
@@ -109,7 +118,8 @@ HWY_INLINE void storeBinBits(VBits<float> distance, std::uint32_t* bits) {
     hn::StoreU(hn::Xor(x, hn::ShiftRight<1>(x)), d, bits);
 }
 
-// For distances below 2^32, which float64 holds exactly: as mantissas they are numbers from 2^52 on.
+// For distances below 2^32, which float64 holds exactly: as mantissas they are numbers from 2^52
+// on.
 HWY_INLINE void storeNearBinBits(VBits<double> distance, std::uint32_t* bits) {
     const DBits<double> d;
     const hn::RebindToFloat<DBits<double>> df;

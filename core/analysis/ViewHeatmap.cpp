@@ -186,6 +186,8 @@ HeatmapView makeHeatmap(const StudyResults& results, const HeatmapChoice& choice
     case HeatmapKind::LayersByRuns: layersByRuns(results, choice, view); break;
     case HeatmapKind::SettingsBySettings: settingsBySettings(results, choice, view); break;
     }
+    if (const std::string& study = results.folder.study.name; !study.empty())
+        view.title = view.title.empty() ? study : fmt::format("{}: {}", study, view.title);
     for (const HeatmapPanel& panel : view.panels)
         for (const HeatmapCell& cell : panel.cells) {
             if (cell.kind != CellKind::Value || cell.value <= 0)

@@ -85,15 +85,27 @@ int RunManager::coresFor(std::size_t run) const {
     return static_cast<int>(std::min<std::int64_t>(asked.value_or(m_options.cores), m_options.cores));
 }
 
+/// One run per GPU.
+bool RunManager::isDeviceFree(std::size_t run) const {
+    const std::string& device = m_folder.runs[run].train.device;
+    if (device == "cpu")
+        return true;
+    for (std::size_t i = 0; i < m_claimed.size(); ++i)
+        if (m_claimed[i] > 0 && m_folder.runs[i].train.device == device)
+            return false;
+    return true;
+}
+
 std::optional<std::size_t> RunManager::takeNext(const std::stop_token& stop) {
     std::unique_lock held(m_mutex);
     auto next = m_queue.end();
     const auto findNext = [&] {
-        next = std::ranges::find_if(
-            m_queue, [&](std::size_t run) { return coresFor(run) <= m_options.cores - m_coresInUse; });
+        next = std::ranges::find_if(m_queue, [&](std::size_t run) {
+            return coresFor(run) <= m_options.cores - m_coresInUse && isDeviceFree(run);
+        });
         return next != m_queue.end() || m_queue.empty();
     };
-    if (!m_changed.wait(held, stop, findNext) || m_queue.empty())
+    if (!m_changed.wait(held, stop, findNext) || stop.stop_requested() || m_queue.empty())
         return std::nullopt;
     const std::size_t run = *next;
     m_queue.erase(next);

@@ -66,6 +66,7 @@ private:
     void update(std::size_t run, const std::function<void(RunStatus&)>& change);
     void finish(std::size_t run, RunState state, const std::string& message);
     [[nodiscard]] int coresFor(std::size_t run) const;
+    [[nodiscard]] bool isDeviceFree(std::size_t run) const;
 
     StudyFolder m_folder;
     Options m_options;
@@ -77,7 +78,6 @@ private:
     std::vector<RunStatus> m_status;
     std::vector<bool> m_isDirty;
     std::vector<int> m_claimed; ///< cores per run in flight
-    int m_inFlight = 0;
     int m_coresInUse = 0;
     std::size_t m_left = 0; ///< runs that have not ended
     std::vector<std::jthread> m_slots;

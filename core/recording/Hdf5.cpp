@@ -114,6 +114,12 @@ std::string readString(hid_t type, Read read) {
 
 bool isSingle(hid_t space) { return H5Sget_simple_extent_npoints(space) == 1; }
 
+/// False if a dataset keeps its values in another file, which is not followed.
+bool isSelfContained(hid_t dataset) {
+    const Handle properties(H5Dget_create_plist(dataset), H5Pclose);
+    return H5Pget_layout(properties.id()) != H5D_VIRTUAL && H5Pget_external_count(properties.id()) <= 0;
+}
+
 } // namespace
 
 void writeAttribute(hid_t object, const char* name, std::string_view text) {
@@ -149,7 +155,7 @@ std::string readText(hid_t file, const std::string& path) {
     if (!hasLocal(file, path))
         return "";
     const Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!dataset)
+    if (!dataset || !isSelfContained(dataset.id()))
         return "";
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const Handle space(H5Dget_space(dataset.id()), H5Sclose);
@@ -201,7 +207,7 @@ std::vector<T> readAll(hid_t file, const std::string& path, std::vector<hsize_t>
     if (!hasLocal(file, path))
         return {};
     const Handle dataset(H5Dopen2(file, path.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!dataset)
+    if (!dataset || !isSelfContained(dataset.id()))
         return {};
     const Handle type(H5Dget_type(dataset.id()), H5Tclose);
     const H5T_class_t kind = H5Tget_class(type.id());
@@ -214,7 +220,17 @@ std::vector<T> readAll(hid_t file, const std::string& path, std::vector<hsize_t>
             throw RecordingError(fmt::format("{}: implausibly large", path));
         else
             count *= extent;
-    std::vector<T> values(count);
+    // A few bytes can claim any size. Compression makes at most a thousandth of it.
+    hsize_t fileBytes = 0;
+    H5Fget_filesize(file, &fileBytes);
+    if (count > (hsize_t{1} << 20) && count / 1024 > fileBytes)
+        throw RecordingError(fmt::format("{}: implausibly large", path));
+    std::vector<T> values;
+    try {
+        values.resize(count);
+    } catch (const std::exception&) {
+        throw RecordingError(fmt::format("{}: {} numbers do not fit into memory", path, count));
+    }
     checked(H5Dread(dataset.id(), nativeType<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), path);
     if (shape)
         *shape = extents;

@@ -49,12 +49,18 @@ private:
 /// A dataset of rows: mapped where it lies in the file as memory wants it, else read through HDF5.
 struct RowDataset {
     Handle dataset;
+    std::string name; ///< file and path in it
     hid_t memoryType = -1;
     std::uint64_t rows = 0;
     std::uint64_t rowBytes = 0;
     std::optional<std::span<const std::byte>> mapped;
 
+    /// A copy of a row, at an address that suits any type.
     [[nodiscard]] std::vector<std::byte> read(std::uint64_t row) const {
+        if (mapped) {
+            const auto bytes = mapped->subspan(row * rowBytes, rowBytes);
+            return {bytes.begin(), bytes.end()};
+        }
         const auto held = hdf5::lock();
         const Handle space(H5Dget_space(dataset.id()), H5Sclose);
         const std::vector<hsize_t> shape = hdf5::shapeOf(dataset.id());
@@ -64,22 +70,26 @@ struct RowDataset {
         count[0] = 1;
         H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
         const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
-        std::vector<std::byte> bytes(rowBytes);
-        hdf5::checked(H5Dread(dataset.id(), memoryType, memory.id(), space.id(), H5P_DEFAULT, bytes.data()),
-                      "a row cannot be read");
+        std::vector<std::byte> bytes;
+        try {
+            bytes.resize(rowBytes);
+        } catch (const std::exception&) {
+            throw RecordingError(fmt::format("{}: a row of {} bytes does not fit into memory", name, rowBytes));
+        }
+        hdf5::checked(H5Dread(dataset.id(), memoryType, memory.id(), space.id(), H5P_DEFAULT, bytes.data()), name);
         return bytes;
     }
 };
 
 /// The dataset's type as memory holds it, if it is one that Driftscope knows.
 std::optional<DType> dtypeOf(hid_t type) {
-    if (H5Tget_class(type) != H5T_FLOAT)
-        return std::nullopt;
-    const Handle native(H5Tget_native_type(type, H5T_DIR_ASCEND), H5Tclose);
-    if (H5Tequal(native.id(), H5T_NATIVE_FLOAT) > 0)
-        return DType::Float32;
-    if (H5Tequal(native.id(), H5T_NATIVE_DOUBLE) > 0)
-        return DType::Float64;
+    // not by H5Tget_native_type, to which a 16-bit number is a float32 too
+    for (const hid_t known : {H5T_IEEE_F32LE, H5T_IEEE_F32BE})
+        if (H5Tequal(type, known) > 0)
+            return DType::Float32;
+    for (const hid_t known : {H5T_IEEE_F64LE, H5T_IEEE_F64BE})
+        if (H5Tequal(type, known) > 0)
+            return DType::Float64;
     return std::nullopt;
 }
 
@@ -122,6 +132,7 @@ struct RunReader::Implementation {
         const std::vector<hsize_t> shape = hdf5::shapeOf(result.dataset.id());
         if (shape.empty())
             fail(fmt::format("{} is not a dataset with a row per recorded step", name));
+        result.name = fmt::format("{}: {}", path.string(), name);
         result.memoryType = memoryType;
         result.rows = shape[0];
         result.rowBytes = H5Tget_size(memoryType);
@@ -138,10 +149,12 @@ struct RunReader::Implementation {
         if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(properties.id()) > 0))
             fail(fmt::format("{} keeps its values in another file, which is not followed", name));
         const Handle type(H5Dget_type(result.dataset.id()), H5Tclose);
+        if (H5Tget_class(type.id()) != H5Tget_class(memoryType))
+            fail(fmt::format("{}: expected {}", name,
+                             H5Tget_class(memoryType) == H5T_INTEGER ? "integers" : "floating-point numbers"));
         const haddr_t offset = H5Dget_offset(result.dataset.id());
         const std::uint64_t bytes = result.rows * result.rowBytes;
-        if (layout != H5D_CONTIGUOUS || offset == HADDR_UNDEF || offset % 8 != 0 ||
-            H5Tequal(type.id(), memoryType) <= 0)
+        if (layout != H5D_CONTIGUOUS || offset == HADDR_UNDEF || H5Tequal(type.id(), memoryType) <= 0)
             return result;
         const std::span<const std::byte> whole = mapping->bytes();
         if (offset > whole.size() || bytes > whole.size() - offset)
@@ -188,22 +201,35 @@ void RunReader::Implementation::readMetadata() {
         }
     }
     progress = open("/progress", H5T_NATIVE_INT64);
-    if (progress && progress->rows * progress->rowBytes != 2 * sizeof(std::int64_t))
+    if (progress && (progress->rows != 2 || progress->rowBytes != sizeof(std::int64_t)))
         fail("/progress must be two integers: rows and state");
     sampleIds = open("/batch/sample_ids", H5T_NATIVE_INT64);
     batchDigest = open("/batch/digest", H5T_NATIVE_UINT64);
     if (batchDigest && batchDigest->rowBytes != sizeof(Digest))
         fail("/batch/digest must have two integers per row");
-    steps = hdf5::readAll<std::int64_t>(file.id(), "/step");
+    if (const auto step = open("/step", H5T_NATIVE_INT64)) {
+        if (step->rowBytes != sizeof(std::int64_t))
+            fail("/step must have one integer per row");
+        try {
+            steps = hdf5::readAll<std::int64_t>(file.id(), "/step");
+        } catch (const RecordingError& error) {
+            fail(error.what());
+        }
+    }
 }
 
 void RunReader::Implementation::readParameters() {
     if (!hdf5::hasLocal(file.id(), "/weights"))
         fail("has no /weights: not a run file");
+    if (!Handle(H5Gopen2(file.id(), "/weights", H5P_DEFAULT), H5Gclose))
+        fail("/weights is not a group: not a run file");
     const bool hasGradientValues = hdf5::hasLocal(file.id(), "/gradients");
     for (const std::string& name : hdf5::childrenOf(file.id(), "/weights")) {
         const std::string dataset = "/weights/" + name;
-        const Handle opened(H5Dopen2(file.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose);
+        // a name may hold a slash and then lead through a link
+        const Handle opened = hdf5::hasLocal(file.id(), dataset)
+                                  ? Handle(H5Dopen2(file.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose)
+                                  : Handle();
         if (!opened)
             fail(fmt::format("{} is not a dataset", dataset));
         const Handle type(H5Dget_type(opened.id()), H5Tclose);
@@ -240,6 +266,9 @@ void RunReader::Implementation::readParameters() {
     for (std::size_t i = 0; i < weights.size(); ++i)
         if (weights[i].rows != rows)
             fail(fmt::format("/weights/{} has {} rows, others have {}", parameters[i].name, weights[i].rows, rows));
+    // a few bytes can claim any number; compression makes at most a thousandth of it
+    if (rows > (std::uint64_t{1} << 20) && rows / 1024 > descriptor.size())
+        fail(fmt::format("{} rows are implausibly many", rows));
     if (steps.empty() && rows > 0) {
         steps.resize(rows);
         std::iota(steps.begin(), steps.end(), std::int64_t{0});
@@ -305,7 +334,7 @@ TensorRow RunReader::Implementation::tensor(const std::vector<RowDataset>& datas
     if (row >= dataset.rows)
         throw std::out_of_range("RunReader: row");
     const DType type = parameters[parameter].dtype;
-    if (dataset.mapped)
+    if (dataset.mapped && reinterpret_cast<std::uintptr_t>(dataset.mapped->data()) % sizeBytes(type) == 0)
         return {type, dataset.mapped->subspan(row * dataset.rowBytes, dataset.rowBytes)};
     return {type, dataset.read(row)};
 }
@@ -350,10 +379,16 @@ std::optional<Digest> RunReader::batchDigest(std::size_t row) const {
 std::vector<double> RunReader::scalar(Scalar scalar) const {
     const auto rows = static_cast<std::size_t>(progress().rows);
     const auto held = hdf5::lock();
-    std::vector<double> values =
-        hdf5::readAll<double>(hdf5::openReadOnly(m->path).id(), fmt::format("/scalars/{}", scalarNames[scalar]));
-    values.resize(std::min(values.size(), rows));
-    return values;
+    const std::string dataset = fmt::format("/scalars/{}", scalarNames[scalar]);
+    // a handle of its own: HDF5 would go on showing rows as they were when it read them first
+    const Handle opened = hdf5::openReadOnly(m->path);
+    try {
+        std::vector<double> values = hdf5::readAll<double>(opened.id(), dataset);
+        values.resize(std::min(values.size(), rows));
+        return values;
+    } catch (const RecordingError& error) {
+        m->fail(error.what());
+    }
 }
 
 std::vector<std::int64_t> RunReader::sampleIds(std::size_t row) const {

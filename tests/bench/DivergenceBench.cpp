@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Speed of measureDivergence against that of a plain sum over the same two arrays, one thread each.
 //
-// Every round times the sum, the sum with prefetching and the divergence one after the other, so that
-// whatever else the machine does meets all three alike; `ratio` is the median over the rounds of
-// (time of the sum) / (time of the divergence), the target being 0.7. `ratio_prefetched` is against the
-// sum that asks for memory ahead. Arrays of DRIFTSCOPE_BENCH_MB megabytes each, 512 by default: well
-// beyond any cache.
+// Every round times the sum, the sum with prefetching and the divergence one after the other, so
+// that whatever else the machine does meets all three alike; `ratio` is the median over the rounds
+// of (time of the sum) / (time of the divergence), the target being 0.7. `ratio_prefetched` is
+// against the sum that asks for memory ahead. Arrays of DRIFTSCOPE_BENCH_MB megabytes each, 512 by
+// default: well beyond any cache.
 #include "analysis/Divergence.h"
 #include "bench/PlainSum.h"
 
@@ -35,9 +35,11 @@ enum class Data {
     Unrelated, ///< two seeds
 };
 
-template <typename T> using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+template <typename T>
+using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-template <typename T> struct Arrays {
+template <typename T>
+struct Arrays {
     std::size_t size;
     std::unique_ptr<T[]> a;
     std::unique_ptr<T[]> r;
@@ -51,9 +53,11 @@ std::size_t arrayBytes() {
     return (megabytes != nullptr ? std::strtoull(megabytes, nullptr, 10) : 512) * 1'000'000;
 }
 
-template <typename T> Arrays<T> makeArrays(Data data) {
+template <typename T>
+Arrays<T> makeArrays(Data data) {
     const std::size_t n = arrayBytes() / sizeof(T);
-    Arrays<T> arrays{n, std::make_unique_for_overwrite<T[]>(n), std::make_unique_for_overwrite<T[]>(n)};
+    Arrays<T> arrays{n, std::make_unique_for_overwrite<T[]>(n),
+                     std::make_unique_for_overwrite<T[]>(n)};
     // Normal numbers are slow to draw; a pool of a million, read with a stride, is as good here.
     std::mt19937_64 random(1);
     std::normal_distribution<double> normal(0, 0.05);
@@ -69,8 +73,8 @@ template <typename T> Arrays<T> makeArrays(Data data) {
             arrays.a[i] = r;
             break;
         case Data::FewUlp:
-            arrays.a[i] = std::bit_cast<T>(
-                static_cast<Word<T>>(std::bit_cast<Word<T>>(r) + static_cast<Word<T>>(random() % 9 - 4)));
+            arrays.a[i] = std::bit_cast<T>(static_cast<Word<T>>(
+                std::bit_cast<Word<T>>(r) + static_cast<Word<T>>(random() % 9 - 4)));
             break;
         case Data::Drifted:
             arrays.a[i] = static_cast<T>(r * (1 + 0.01 * static_cast<double>(drawn(i))));
@@ -83,7 +87,8 @@ template <typename T> Arrays<T> makeArrays(Data data) {
     return arrays;
 }
 
-template <class Work> double secondsOf(Work work) {
+template <class Work>
+double secondsOf(Work work) {
     const auto start = std::chrono::steady_clock::now();
     auto result = work();
     benchmark::DoNotOptimize(result);
@@ -96,7 +101,8 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-template <typename T> void divergence(benchmark::State& state, Data data) {
+template <typename T>
+void divergence(benchmark::State& state, Data data) {
     const Arrays<T> arrays = makeArrays<T>(data);
     const std::span<const T> a = arrays.run();
     const std::span<const T> r = arrays.reference();
@@ -119,7 +125,8 @@ template <typename T> void divergence(benchmark::State& state, Data data) {
 }
 
 // The two percentiles that the metrics ask for, in times of the divergence itself.
-template <typename T> void percentiles(benchmark::State& state, Data data) {
+template <typename T>
+void percentiles(benchmark::State& state, Data data) {
     const Arrays<T> arrays = makeArrays<T>(data);
     const std::span<const T> a = arrays.run();
     const std::span<const T> r = arrays.reference();
@@ -131,7 +138,8 @@ template <typename T> void percentiles(benchmark::State& state, Data data) {
             return d.count;
         });
         const double both = secondsOf([&] {
-            return ulpPercentile(a, r, d.ulpHistogram, 50) + ulpPercentile(a, r, d.ulpHistogram, 99);
+            return ulpPercentile(a, r, d.ulpHistogram, 50) +
+                   ulpPercentile(a, r, d.ulpHistogram, 99);
         });
         state.SetIterationTime(both);
         ratios.push_back(both / measured);

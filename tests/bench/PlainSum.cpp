@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/PlainSum.cpp"
-#include <hwy/foreach_target.h> // IWYU pragma: keep, must precede highway.h
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h> // IWYU pragma: keep, must precede highway.h
 #include <hwy/highway.h>
 
 #include "bench/PlainSum.h"

@@ -17,9 +17,11 @@
 namespace driftscope {
 namespace {
 
-template <typename T> using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+template <typename T>
+using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-template <typename T> struct Pair {
+template <typename T>
+struct Pair {
     std::vector<T> a;
     std::vector<T> r;
 };
@@ -28,7 +30,8 @@ enum class Kind { Identical, Near, Relative, Unrelated, SignedZeros, Special, Ex
 constexpr Kind allKinds[] = {Kind::Identical,   Kind::Near,    Kind::Relative, Kind::Unrelated,
                              Kind::SignedZeros, Kind::Special, Kind::Extreme};
 
-template <typename T> T runValue(Kind kind, T r, std::mt19937_64& random) {
+template <typename T>
+T runValue(Kind kind, T r, std::mt19937_64& random) {
     std::normal_distribution<double> normal(0, 1);
     const auto bits = std::bit_cast<Bits<T>>(r);
     switch (kind) {
@@ -51,7 +54,8 @@ template <typename T> T runValue(Kind kind, T r, std::mt19937_64& random) {
     return r;
 }
 
-template <typename T> void append(Pair<T>& pair, Kind kind, std::size_t n, std::mt19937_64& random) {
+template <typename T>
+void append(Pair<T>& pair, Kind kind, std::size_t n, std::mt19937_64& random) {
     std::normal_distribution<double> normal(0, 0.1);
     for (std::size_t i = 0; i < n; ++i) {
         T r = static_cast<T>(normal(random));
@@ -65,7 +69,8 @@ template <typename T> void append(Pair<T>& pair, Kind kind, std::size_t n, std::
     }
 }
 
-template <typename T> Pair<T> makePair(Kind kind, std::size_t n, std::uint64_t seed) {
+template <typename T>
+Pair<T> makePair(Kind kind, std::size_t n, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Pair<T> pair;
     append(pair, kind, n, random);
@@ -73,7 +78,8 @@ template <typename T> Pair<T> makePair(Kind kind, std::size_t n, std::uint64_t s
 }
 
 // Stretches of every kind, so that blocks of one kind follow blocks of another, and share blocks.
-template <typename T> Pair<T> makeMixture(bool finite, std::uint64_t seed) {
+template <typename T>
+Pair<T> makeMixture(bool finite, std::uint64_t seed) {
     std::mt19937_64 random(seed);
     Pair<T> pair;
     for (int i = 0; i < 24; ++i) {
@@ -86,7 +92,8 @@ template <typename T> Pair<T> makeMixture(bool finite, std::uint64_t seed) {
 }
 
 // By the definition, element by element.
-template <typename T> Divergence measureSlowly(std::span<const T> a, std::span<const T> r) {
+template <typename T>
+Divergence measureSlowly(std::span<const T> a, std::span<const T> r) {
     Divergence d;
     d.count = a.size();
     long double absolute = 0;
@@ -101,7 +108,7 @@ template <typename T> Divergence measureSlowly(std::span<const T> a, std::span<c
         const bool equal = a[i] == r[i] || (std::isnan(a[i]) && std::isnan(r[i]));
         const bool finite = std::isfinite(a[i]) && std::isfinite(r[i]);
         const long double difference =
-            equal ? 0
+            equal    ? 0
             : finite ? static_cast<long double>(a[i]) - static_cast<long double>(r[i])
                      : std::numeric_limits<long double>::infinity();
         d.squaredDifference += difference * difference;
@@ -132,7 +139,8 @@ template <typename T> Divergence measureSlowly(std::span<const T> a, std::span<c
             ++bin;
         ++d.ulpHistogram[bin];
         d.changed += std::bit_cast<Bits<T>>(a[i]) != std::bit_cast<Bits<T>>(r[i]) ? 1 : 0;
-        const bool nonzeroNumbers = a[i] != 0 && r[i] != 0 && !std::isnan(a[i]) && !std::isnan(r[i]);
+        const bool nonzeroNumbers =
+            a[i] != 0 && r[i] != 0 && !std::isnan(a[i]) && !std::isnan(r[i]);
         d.signFlips += nonzeroNumbers && std::signbit(a[i]) != std::signbit(r[i]) ? 1 : 0;
         d.nonfinite += std::isfinite(a[i]) != std::isfinite(r[i]) ? 1 : 0;
     }
@@ -172,11 +180,13 @@ void expectSame(const Divergence& x, const Divergence& y) {
     expectClose(x.maxRelative, y.maxRelative, y.maxRelative, "maxRelative");
 }
 
-template <typename T> Divergence measure(const Pair<T>& pair) {
+template <typename T>
+Divergence measure(const Pair<T>& pair) {
     return measureDivergence(std::span<const T>(pair.a), std::span<const T>(pair.r));
 }
 
-template <typename T> class DivergencePropertyTest : public testing::Test {};
+template <typename T>
+class DivergencePropertyTest : public testing::Test {};
 
 using Types = testing::Types<float, double>;
 TYPED_TEST_SUITE(DivergencePropertyTest, Types);
@@ -199,7 +209,8 @@ TYPED_TEST(DivergencePropertyTest, NothingDivergesFromItself) {
 TYPED_TEST(DivergencePropertyTest, EverySizeByTheDefinition) {
     for (const Kind kind : allKinds) {
         const Pair<TypeParam> pair = makePair<TypeParam>(kind, 4500, 2);
-        std::vector<std::size_t> sizes{511, 512, 513, 1023, 2047, 2048, 2049, 4095, 4096, 4097, 4500};
+        std::vector<std::size_t> sizes{511,  512,  513,  1023, 2047, 2048,
+                                       2049, 4095, 4096, 4097, 4500};
         for (std::size_t n = 0; n <= 300; n += n < 70 ? 1 : 23)
             sizes.push_back(n);
         for (const std::size_t n : sizes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Random tensors compared with NumPy, which works straight from the definitions in longdouble, decimal
-// numbers and Python integers: divergence_reference.py.
+// Random tensors compared with NumPy, which works straight from the definitions in longdouble,
+// decimal numbers and Python integers: divergence_reference.py.
 #include "analysis/Divergence.h"
 
 #include <gtest/gtest.h>
@@ -31,14 +31,17 @@ using Reference = std::map<std::string, std::string>;
 
 constexpr std::size_t elementCount = 10007;
 
-template <typename T> using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+template <typename T>
+using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-template <typename T> struct Pair {
+template <typename T>
+struct Pair {
     std::vector<T> a;
     std::vector<T> r;
 };
 
-template <typename T> class DivergenceReferenceTest : public testing::Test {
+template <typename T>
+class DivergenceReferenceTest : public testing::Test {
 protected:
     void SetUp() override {
         m_folder = std::filesystem::path(testing::TempDir()) /
@@ -56,7 +59,9 @@ protected:
         const std::span<const T> a(pair.a);
         const std::span<const T> r(pair.r);
         const Divergence d = measureDivergence(a, r);
-        const auto integer = [&](const std::string& name) { return std::stoull(reference.at(name)); };
+        const auto integer = [&](const std::string& name) {
+            return std::stoull(reference.at(name));
+        };
         const auto expectReal = [&](const std::string& name, long double value, long double scale) {
             const long double expected = std::stold(reference.at(name));
             if (value == static_cast<double>(expected))
@@ -88,7 +93,8 @@ protected:
         expectRelative("length_run", std::sqrt(d.squaredRun));
         expectRelative("length_reference", std::sqrt(d.squaredReference));
         expectReal("product", d.product, std::sqrt(d.squaredRun) * std::sqrt(d.squaredReference));
-        // (‖a‖ − ‖r‖)² is taken off, which costs digits where the lengths differ more than the directions.
+        // (‖a‖ − ‖r‖)² is taken off, which costs digits where the lengths differ more than the
+        // directions.
         const long double lengths = std::sqrt(d.squaredRun) - std::sqrt(d.squaredReference);
         const long double both = std::sqrt(d.squaredRun * d.squaredReference);
         expectReal("cosine_distance", cosineDistance(d),
@@ -166,8 +172,9 @@ TYPED_TEST(DivergenceReferenceTest, FewUlpApart) {
 
 TYPED_TEST(DivergenceReferenceTest, RelativeDifferences) {
     this->compareWithNumPy(this->makePair(2, this->normal, [](auto& random, TypeParam r) {
-        return static_cast<TypeParam>(r * (1 + 0.02 * static_cast<double>(DivergenceReferenceTest<
-                                                          TypeParam>::normal(random))));
+        return static_cast<TypeParam>(
+            r *
+            (1 + 0.02 * static_cast<double>(DivergenceReferenceTest<TypeParam>::normal(random))));
     }));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Values computed by hand, for every field and every kind of element. DivergencePropertyTest.cpp has
-// what holds for any data, DivergenceReferenceTest.cpp the comparison with NumPy.
+// Values computed by hand, for every field and every kind of element. DivergencePropertyTest.cpp
+// has what holds for any data, DivergenceReferenceTest.cpp the comparison with NumPy.
 #include "analysis/Divergence.h"
 
 #include <gtest/gtest.h>
@@ -16,11 +16,13 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-template <typename T> Divergence measure(const std::vector<T>& a, const std::vector<T>& r) {
+template <typename T>
+Divergence measure(const std::vector<T>& a, const std::vector<T>& r) {
     return measureDivergence(std::span<const T>(a), std::span<const T>(r));
 }
 
-template <typename T> class DivergenceTest : public testing::Test {
+template <typename T>
+class DivergenceTest : public testing::Test {
 protected:
     using Limits = std::numeric_limits<T>;
     using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -65,7 +67,8 @@ TYPED_TEST(DivergenceTest, OrdinaryValues) {
     EXPECT_EQ(d.signFlips, 0U);
     EXPECT_EQ(d.nonfinite, 0U);
     // 2, 2.5, 3 and 3.5 lie in [2, 4), where neighbours are two epsilons apart.
-    const auto quarter = static_cast<std::uint64_t>(0.25 / std::numeric_limits<TypeParam>::epsilon());
+    const auto quarter =
+        static_cast<std::uint64_t>(0.25 / std::numeric_limits<TypeParam>::epsilon());
     EXPECT_EQ(d.ulpMax, quarter);
     EXPECT_EQ(d.ulpSum, 2 * static_cast<double>(quarter));
     EXPECT_EQ(d.ulpHistogram[0], 1U);
@@ -105,6 +108,12 @@ TYPED_TEST(DivergenceTest, ZerosOfBothSigns) {
     EXPECT_EQ(relativeL2(d), 0);
     EXPECT_EQ(cosineDistance(d), 0);
     EXPECT_EQ(d.maxRelative, 0);
+}
+
+TYPED_TEST(DivergenceTest, LeavingZeroIsNoSignFlip) {
+    const Divergence d = measure<TypeParam>({1, -0.0, -1, 0.0, 1}, {-0.0, 1, 0.0, -1, -1});
+    EXPECT_EQ(d.signFlips, 1U);
+    EXPECT_EQ(d.changed, 5U);
 }
 
 TYPED_TEST(DivergenceTest, SubnormalsAreNotFlushed) {
@@ -307,8 +316,10 @@ TEST(DivergenceMetricsTest, CosineOfPlainAngles) {
 TEST(DivergenceMetricsTest, CosineOfSmallAngles) {
     for (const double angle : {1e-3, 1e-6, 1e-9, 1e-12, 1e-100}) {
         const double expected = 2 * std::pow(std::sin(angle / 2), 2);
-        EXPECT_NEAR(cosineDistance(measure<double>({1, angle}, {1, 0})) / expected, 1, 1e-6) << angle;
-        EXPECT_NEAR(cosineDistance(measure<double>({1, 0}, {1, angle})) / expected, 1, 1e-6) << angle;
+        EXPECT_NEAR(cosineDistance(measure<double>({1, angle}, {1, 0})) / expected, 1, 1e-6)
+            << angle;
+        EXPECT_NEAR(cosineDistance(measure<double>({1, 0}, {1, angle})) / expected, 1, 1e-6)
+            << angle;
     }
 }
 

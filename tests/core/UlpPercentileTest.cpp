@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/Divergence.h"
+#include "analysis/DivergenceTotals.h"
 
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
@@ -73,7 +74,8 @@ TYPED_TEST(UlpPercentileTest, EmptyAndIdentical) {
 TYPED_TEST(UlpPercentileTest, LargestDistances) {
     const TypeParam nan = std::numeric_limits<TypeParam>::quiet_NaN();
     const TypeParam largest = std::numeric_limits<TypeParam>::max();
-    const std::uint64_t across = 2 * std::uint64_t{std::bit_cast<typename TestFixture::Word>(largest)};
+    const std::uint64_t across =
+        2 * std::uint64_t{std::bit_cast<typename TestFixture::Word>(largest)};
     const std::vector<TypeParam> a{nan, nan, largest, 1};
     const std::vector<TypeParam> r{nan, 1, -largest, 1};
     EXPECT_EQ(percentile(a, r, 50), 0U);
@@ -103,6 +105,52 @@ TYPED_TEST(UlpPercentileTest, BySortingOnEveryInstructionSet) {
                     << bits << " bits, " << p << " %";
             }
             hwy::SetSupportedTargetsForTest(0);
+        }
+    }
+}
+
+// What the passes over one bin are made of.
+TYPED_TEST(UlpPercentileTest, CollectedDistancesOnEveryInstructionSet) {
+    using Limits = std::numeric_limits<TypeParam>;
+    const std::vector<TypeParam> values{0,
+                                        -0.0,
+                                        1,
+                                        -1,
+                                        Limits::denorm_min(),
+                                        Limits::max(),
+                                        -Limits::max(),
+                                        Limits::infinity(),
+                                        Limits::quiet_NaN(),
+                                        -Limits::quiet_NaN(),
+                                        -Limits::infinity(),
+                                        1 + Limits::epsilon()};
+    std::vector<TypeParam> a;
+    std::vector<TypeParam> r;
+    for (std::size_t i = 0; i < 7 * values.size(); ++i)
+        for (const TypeParam value : values) {
+            a.push_back(values[i % values.size()]);
+            r.push_back(value);
+        }
+    const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+    const auto largest = std::numeric_limits<typename TestFixture::Word>::max();
+    const auto two = static_cast<typename TestFixture::Word>(2);
+    for (const std::int64_t target : targets) {
+        SCOPED_TRACE(hwy::TargetName(target));
+        for (const auto first : {largest - largest, two}) {
+            for (const auto span : {two, static_cast<decltype(two)>(largest - first)}) {
+                std::vector<typename TestFixture::Word> expected;
+                for (std::size_t i = 0; i < a.size(); ++i) {
+                    const std::uint64_t ulp = detail::ulpDistance(a[i], r[i]);
+                    if (ulp >= first && ulp - first <= span)
+                        expected.push_back(static_cast<decltype(two)>(ulp - first));
+                }
+                std::vector<typename TestFixture::Word> found(a.size());
+                hwy::SetSupportedTargetsForTest(target);
+                found.resize(
+                    detail::collectUlps(a.data(), r.data(), a.size(), first, span, found.data()));
+                hwy::SetSupportedTargetsForTest(0);
+                EXPECT_EQ(found, expected);
+            }
         }
     }
 }

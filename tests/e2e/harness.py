@@ -113,7 +113,8 @@ class EndToEndTest(unittest.TestCase):
     def cli(self, *arguments, code=0, env=None, cwd=None, timeout=55):
         """Runs driftscope-cli in the test's folder; fails the test at any other exit code."""
         done = subprocess.run([CLI, *map(str, arguments)], cwd=cwd or self.folder, env=env or environment(),
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
+                              timeout=timeout)
         codes = code if isinstance(code, tuple) else (code,)
         self.assertIn(done.returncode, codes, f"{' '.join(map(str, arguments))}\n{done.stdout}\n{done.stderr}")
         return done

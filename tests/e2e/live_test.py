@@ -58,7 +58,7 @@ def kill(pid):
 @harness.needs("h5py", "numpy")
 class Live(harness.EndToEndTest):
     def test_h5py_reads_while_the_run_goes_on(self):
-        study = self.write_study(BUSY, {"train": {"steps": 6000}, "record": {"every": 6, "gradients": "none"}})
+        study = self.write_study(BUSY, {"train": {"steps": 4000}, "record": {"every": 4, "gradients": "none"}})
         process = self.start("run", study, "-o", self.folder / "out")
         file = self.folder / "out/runs/run.h5"
         harness.wait_until(file.exists)
@@ -91,8 +91,7 @@ class Live(harness.EndToEndTest):
         self.assertEqual(self.json("info", file)["state"], "finished")
 
 
-@harness.needs("h5py", "numpy")
-class Killed(harness.EndToEndTest):
+class Killing(harness.EndToEndTest):
     def setUp(self):
         super().setUp()
         seed = random.randrange(10 ** 6)
@@ -115,6 +114,9 @@ class Killed(harness.EndToEndTest):
             self.assertEqual(info["state"], "failed")
         return rows
 
+
+@harness.needs("h5py", "numpy")
+class KilledWorker(Killing):
     def test_worker_killed_at_random_moments(self):
         study = self.write_study(BUSY, {"axes": {"repeat": 12}})
         process = self.start("run", study, "-o", self.folder / "out", "--jobs", "2")
@@ -154,6 +156,9 @@ class Killed(harness.EndToEndTest):
             self.assertEqual(runfile.progress(run["file"]), (0, runfile.FAILED))
             self.assertEqual(self.json("info", run["file"])["state"], "failed")
 
+
+@harness.needs("h5py", "numpy")
+class KilledAll(Killing):
     def test_everything_killed_at_random_moments(self):
         study = self.write_study(BUSY)
         partial = 0

@@ -169,6 +169,22 @@ class Bits(harness.EndToEndTest):
             if run["settings"]["seed"] == 1 and run["settings"]["dtype"] == "float32" and run is not reference:
                 self.assertIs(run["identical"], True)
 
+    def test_twins_and_control(self):
+        runs = self.run_study({"study": {"twin": "float64", "control": True}}, harness.TINY,
+                              {"axes": {"accumulation": [1, 2]}})
+        self.assertEqual(len(runs), 5)
+        twins = [run for run in runs.values() if run["twin"]]
+        self.assertEqual(len(twins), 2)
+        for run in twins:
+            with h5py.File(run["file"]) as file:
+                self.assertEqual({file["weights"][name].dtype for name in file["weights"]}, {np.dtype("float64")})
+        control = runs["acc1~again"]
+        self.assertIs(control["identical"], True)
+        self.assert_same_rows(control["file"], runs["acc1"]["file"])
+
+
+@harness.needs("h5py", "numpy")
+class Jobs(harness.EndToEndTest):
     def test_several_at_once_give_the_bits_of_one_at_a_time(self):
         axes = {"axes": {"accumulation": [1, 2, 4]}}
         steps = {"train": {"steps": 60}}
@@ -190,19 +206,6 @@ class Bits(harness.EndToEndTest):
                 time.sleep(0.005)
             self.assertEqual(process.returncode, 0)
             self.assertEqual(most, jobs)
-
-    def test_twins_and_control(self):
-        runs = self.run_study({"study": {"twin": "float64", "control": True}}, harness.TINY,
-                              {"axes": {"accumulation": [1, 2]}})
-        self.assertEqual(len(runs), 5)
-        twins = [run for run in runs.values() if run["twin"]]
-        self.assertEqual(len(twins), 2)
-        for run in twins:
-            with h5py.File(run["file"]) as file:
-                self.assertEqual({file["weights"][name].dtype for name in file["weights"]}, {np.dtype("float64")})
-        control = runs["acc1~again"]
-        self.assertIs(control["identical"], True)
-        self.assert_same_rows(control["file"], runs["acc1"]["file"])
 
 
 if __name__ == "__main__":

@@ -23,11 +23,14 @@ except ImportError as error:
     sys.exit(77)
 )";
 
-std::string shellQuoted(std::string_view text) {
-    std::string result = "'";
+void appendQuoted(std::string& command, std::string_view text) {
+    command += '\'';
     for (const char c : text)
-        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return result + "'";
+        if (c == '\'')
+            command += "'\\''";
+        else
+            command += c;
+    command += "' ";
 }
 
 } // namespace
@@ -36,10 +39,12 @@ PythonResult runPython(std::string_view code, const std::vector<std::string>& ar
     const TemporaryFolder folder;
     const auto script = folder / "snippet.py";
     writeFile(script, std::string(prelude) + std::string(code));
-    std::string command = shellQuoted(DRIFTSCOPE_PYTHON) + " " + shellQuoted(script.string());
+    std::string command;
+    appendQuoted(command, DRIFTSCOPE_PYTHON);
+    appendQuoted(command, script.string());
     for (const std::string& arg : args)
-        command.append(" ").append(shellQuoted(arg));
-    command.append(" 2>&1");
+        appendQuoted(command, arg);
+    command += "2>&1";
     FILE* pipe = ::popen(command.c_str(), "r");
     if (!pipe)
         throw std::runtime_error("no shell can be started");
