@@ -37,7 +37,7 @@ RunsPanel::RunsPanel(QWidget* parent)
     m_view->setIconSize(QSize(swatchPixels, swatchPixels));
     m_view->setItemDelegateForColumn(RunTreeModel::Progress, new ProgressDelegate(m_view));
     m_view->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_view->header()->setStretchLastSection(true);
+    m_view->header()->setSectionResizeMode(RunTreeModel::Divergence, QHeaderView::Stretch);
     m_view->setContextMenuPolicy(Qt::ActionsContextMenu);
     connect(m_filter, &QAbstractItemModel::modelReset, m_view, &QTreeView::expandAll);
     connect(m_view->selectionModel(), &QItemSelectionModel::currentChanged, this,

@@ -60,7 +60,7 @@ Actions::Actions(QObject* parent) {
     openFolder->setIconText(tr("Open"));
     exportView->setIconText(tr("Export"));
 
-    run = make("run", tr("&Run"), "Ctrl+R", tr("Run this study, or a copy of it in a new folder"));
+    run = make("run", tr("&Run"), "Ctrl+R", tr("Run what has not finished in this study, or a copy of it in a new folder"));
     stop = make("stop", tr("&Stop"), "Ctrl+.", tr("Stop the runs in flight; what they recorded stays"));
     useAsReference = make("useAsReference", tr("Use as &reference"), "Ctrl+Shift+R",
                           tr("Compare all runs with the selected one"));

@@ -194,10 +194,10 @@ void MainWindow::runsEnded() {
     statusBar()->clearMessage();
     refreshActions();
     refreshStatusBar();
-    std::size_t finished = 0;
-    for (const RunStatus& status : m_session->statuses())
-        finished += status.state == RunState::Finished;
     const std::size_t total = m_session->results()->runs.size();
+    std::size_t finished = 0;
+    for (std::size_t run = 0; run < total; ++run)
+        finished += m_session->stateOf(run) == RunState::Finished;
     if (finished == total)
         m_message->showMessage(MessageBar::Kind::Info, tr("All %1 runs finished.").arg(total), m_actions.exportView);
     else
@@ -214,8 +214,8 @@ void MainWindow::runAgain() {
         editBuiltIn(QString());
         return;
     }
-    if (m_session->isFresh()) {
-        m_session->start();
+    if (m_session->canResume()) {
+        begin([path = m_session->path()](StudySession& session) { session.resume(path); });
         return;
     }
     const StudyFolder& folder = m_session->results()->folder;

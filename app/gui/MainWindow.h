@@ -62,6 +62,7 @@ private:
     void buildDocks();
     void showDocks();
     void buildToolBar();
+    void addToggle(QAction* toggle, const QString& name, const char* shortcut);
     void connectActions();
     void connectSelection();
     void applyTheme();

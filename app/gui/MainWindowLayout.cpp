@@ -80,6 +80,13 @@ void MainWindow::buildCentre() {
     connect(m_start, &StartPage::openRequested, this, [this](const QString& path) { openPaths({path}); });
 }
 
+void MainWindow::addToggle(QAction* toggle, const QString& name, const char* shortcut) {
+    toggle->setObjectName(name + QStringLiteral("Toggle"));
+    toggle->setShortcut(QKeySequence(QLatin1String(shortcut)));
+    toggle->setToolTip(tr("Show or hide: %1").arg(toggle->text()));
+    m_viewMenu->addAction(toggle);
+}
+
 void MainWindow::buildDocks() {
     m_runs = new RunsPanel(this);
     m_runs->setMinimumWidth(300);
@@ -91,11 +98,7 @@ void MainWindow::buildDocks() {
         dock->setObjectName(QLatin1String(name));
         dock->setWidget(widget);
         addDockWidget(Qt::LeftDockWidgetArea, dock);
-        QAction* toggle = dock->toggleViewAction();
-        toggle->setObjectName(QLatin1String(name) + QStringLiteral("Toggle"));
-        toggle->setShortcut(QKeySequence(QLatin1String(shortcut)));
-        toggle->setToolTip(tr("Show or hide %1").arg(title));
-        m_viewMenu->addAction(toggle);
+        addToggle(dock->toggleViewAction(), dock->objectName(), shortcut);
         dock->hide(); // until there is a study
         return dock;
     };
@@ -116,8 +119,9 @@ void MainWindow::showDocks() {
 }
 
 void MainWindow::buildToolBar() {
-    QToolBar* bar = addToolBar(tr("Main"));
-    bar->setObjectName(QStringLiteral("mainToolBar"));
+    QToolBar* bar = addToolBar(tr("Tool bar"));
+    bar->setObjectName(QStringLiteral("toolBar"));
+    addToggle(bar->toggleViewAction(), bar->objectName(), "Ctrl+Shift+7");
     bar->setMovable(false);
     bar->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
     bar->addActions({m_actions.newStudy, m_actions.openFolder, m_actions.run, m_actions.stop});

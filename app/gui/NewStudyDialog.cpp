@@ -6,7 +6,6 @@
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QFileDialog>
-#include <QFormLayout>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLineEdit>
@@ -70,17 +69,19 @@ NewStudyDialog::NewStudyDialog(QWidget* parent)
     auto* folderRow = new QHBoxLayout;
     folderRow->addWidget(m_folder, 1);
     folderRow->addWidget(browse);
-    auto* top = new QFormLayout;
-    top->addRow(tr("&Template"), templateRow);
-    auto* bottom = new QFormLayout;
-    bottom->addRow(tr("F&older"), folderRow);
+    const auto labelled = [this](const QString& caption, QWidget* buddy, QHBoxLayout* row) {
+        auto* label = new QLabel(caption, this);
+        label->setBuddy(buddy);
+        row->insertWidget(0, label);
+        return row;
+    };
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(16, 16, 16, 16);
     layout->setSpacing(8);
-    layout->addLayout(top);
+    layout->addLayout(labelled(tr("&Template"), m_template, templateRow));
     layout->addWidget(m_text, 1);
     layout->addWidget(m_verdict);
-    layout->addLayout(bottom);
+    layout->addLayout(labelled(tr("F&older"), m_folder, folderRow));
     layout->addWidget(buttons);
 
     auto* delay = new QTimer(this);

@@ -28,33 +28,50 @@ StudySession::~StudySession() {
 }
 
 void StudySession::open(const std::vector<std::filesystem::path>& paths) {
-    follow([paths] { return openLive(classify(paths)); }, false);
+    follow([paths] { return openLive(classify(paths)); });
     m_input = paths.size() == 1 ? StudyInput(FolderInput{paths.front()}) : StudyInput(RunFilesInput{paths});
 }
 
 void StudySession::run(const Study& study, const std::filesystem::path& folder) {
     const bool exists = std::filesystem::exists(folder / "study.toml");
     m_hasOpenedExisting = exists;
+    const auto runs = std::make_shared<std::vector<std::size_t>>();
     follow(
-        [study, folder, exists] {
-            return LiveResults(exists ? openStudyFolder(folder) : createStudyFolder(folder, study));
+        [study, folder, exists, runs] {
+            StudyFolder opened = exists ? openStudyFolder(folder) : createStudyFolder(folder, study);
+            *runs = opened.unfinishedRuns();
+            return LiveResults(std::move(opened));
         },
-        !exists);
+        exists ? nullptr : runs);
     m_input = FolderInput{folder};
 }
 
-void StudySession::follow(std::function<LiveResults()> open, bool startsRuns) {
+void StudySession::resume(const std::filesystem::path& folder) {
+    const auto runs = std::make_shared<std::vector<std::size_t>>();
+    follow(
+        [folder, runs] {
+            StudyFolder study = openStudyFolder(folder);
+            *runs = study.unfinishedRuns();
+            for (const std::size_t run : *runs)
+                study.clearRun(run);
+            return LiveResults(std::move(study));
+        },
+        runs);
+    m_input = FolderInput{folder};
+}
+
+void StudySession::follow(std::function<LiveResults()> open, RunsToStart runs) {
     const auto post = [this](auto call) { QMetaObject::invokeMethod(this, call, Qt::QueuedConnection); };
     m_feed = std::make_unique<ResultsFeed>(
         std::move(open), availableCores(),
         ResultsFeed::Callbacks{
             .opened =
-                [this, post, startsRuns](Results results) {
-                    post([this, startsRuns, results] {
+                [this, post, runs](Results results) {
+                    post([this, runs, results] {
                         m_results = results;
                         emit opened();
-                        if (startsRuns)
-                            start();
+                        if (runs && !runs->empty())
+                            start(*runs);
                     });
                 },
             .updated = [this, post](Results results) { post([this, results] { takeResults(results); }); },
@@ -77,9 +94,9 @@ void StudySession::takeResults(Results results) {
     emit resultsChanged();
 }
 
-void StudySession::start() {
+void StudySession::start(std::vector<std::size_t> runs) {
     try {
-        const RunManager::Options options{.worker = findWorker(), .cores = availableCores()};
+        const RunManager::Options options{.worker = findWorker(), .cores = availableCores(), .runs = std::move(runs)};
         m_clock.start();
         m_statuses.clear();
         m_manager = std::make_unique<RunManager>(m_results->folder, options, [this] {
@@ -98,9 +115,8 @@ void StudySession::drain() {
         return;
     const bool isDone = m_manager->isDone();
     for (RunStatus& status : m_manager->changes()) {
-        if (m_statuses.size() <= status.run)
-            m_statuses.resize(m_results->runs.size());
-        m_statuses[status.run] = std::move(status);
+        const auto known = std::ranges::find(m_statuses, status.run, &RunStatus::run);
+        (known == m_statuses.end() ? m_statuses.emplace_back() : *known) = std::move(status);
     }
     emit statusesChanged();
     if (!isDone) {
@@ -119,9 +135,16 @@ void StudySession::stop() {
 
 void StudySession::setReference(std::size_t run) { m_feed->setReference(run); }
 
-bool StudySession::isFresh() const {
-    return m_results && !m_results->folder.path.empty() &&
-           std::ranges::none_of(m_results->runs, [](const RunResult& run) { return run.state.has_value(); });
+std::optional<RunState> StudySession::stateOf(std::size_t run) const {
+    const auto known = std::ranges::find(m_statuses, run, &RunStatus::run);
+    return known != m_statuses.end() ? known->state : m_results->runs.at(run).state;
+}
+
+bool StudySession::canResume() const {
+    const auto isUnfinished = [](const RunResult& run) { return run.state != RunState::Finished; };
+    const auto isRunningNow = [](const RunResult& run) { return run.state == RunState::Running; };
+    return m_results && !m_results->folder.path.empty() && std::ranges::any_of(m_results->runs, isUnfinished) &&
+           std::ranges::none_of(m_results->runs, isRunningNow);
 }
 
 std::filesystem::path StudySession::path() const {
@@ -137,19 +160,18 @@ StudySession::Progress StudySession::progress() const {
     if (!m_results)
         return progress;
     progress.total = m_results->runs.size();
-    if (!isRunning()) {
-        progress.ended = static_cast<std::size_t>(std::ranges::count_if(m_results->runs, [](const RunResult& run) {
-            return run.state && run.state != RunState::Running;
-        }));
-        return progress;
+    for (std::size_t run = 0; run < progress.total; ++run) {
+        const std::optional<RunState> state = stateOf(run);
+        progress.ended += state && state != RunState::Running;
     }
+    if (!isRunning())
+        return progress;
     // Steps of runs that have not counted theirs yet are taken to be as many as the others'.
     double done = 0;
     double known = 0;
     std::size_t counted = 0;
     for (const RunStatus& status : m_statuses) {
         const bool hasEnded = status.state && status.state != RunState::Running;
-        progress.ended += hasEnded;
         if (status.state == RunState::Running)
             progress.coresInUse += status.threads;
         if (status.steps == 0)
@@ -160,7 +182,7 @@ StudySession::Progress StudySession::progress() const {
     }
     progress.coresInUse = std::min(progress.coresInUse, progress.cores);
     if (done > 0) {
-        const double total = known / static_cast<double>(counted) * static_cast<double>(progress.total);
+        const double total = known / static_cast<double>(counted) * static_cast<double>(m_statuses.size());
         progress.secondsLeft = static_cast<double>(m_clock.elapsed()) / 1000 * (total - done) / done;
     }
     return progress;

@@ -33,18 +33,21 @@ public:
     /// is opened instead and hasOpenedExisting() says so.
     void run(const Study& study, const std::filesystem::path& folder);
 
-    /// Runs the open study, none of whose runs has begun.
-    void start();
+    /// Opens a study folder and runs what has not finished in it; what those runs recorded is removed.
+    void resume(const std::filesystem::path& folder);
     /// Asks the runs in flight to stop; stopped() follows.
     void stop();
     void setReference(std::size_t run);
 
     [[nodiscard]] const Results& results() const { return m_results; }
+    /// Of the runs that this session has run or runs.
     [[nodiscard]] const std::vector<RunStatus>& statuses() const { return m_statuses; }
+    /// As the run manager knows it, else as the run's file says.
+    [[nodiscard]] std::optional<RunState> stateOf(std::size_t run) const;
     [[nodiscard]] bool isRunning() const { return m_manager != nullptr; }
     [[nodiscard]] bool hasOpenedExisting() const { return m_hasOpenedExisting; }
-    /// True where no run has begun.
-    [[nodiscard]] bool isFresh() const;
+    /// True for a study folder with runs that have not finished and that nobody runs.
+    [[nodiscard]] bool canResume() const;
     [[nodiscard]] std::filesystem::path path() const; ///< the folder, or the first run file
 
     struct Progress {
@@ -66,7 +69,11 @@ signals:
     void stopped(); ///< all runs have ended, of themselves or because they were stopped
 
 private:
-    void follow(std::function<LiveResults()> open, bool startsRuns);
+    /// Positions of the runs to start once the study is open; filled by `open`. nullptr: none.
+    using RunsToStart = std::shared_ptr<std::vector<std::size_t>>;
+
+    void follow(std::function<LiveResults()> open, RunsToStart runs = nullptr);
+    void start(std::vector<std::size_t> runs);
     void takeResults(Results results);
     void drain();
 

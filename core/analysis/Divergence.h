@@ -60,17 +60,6 @@ Divergence measureDivergence(std::span<const double> a, std::span<const double> 
 /// Adds the sums of another part of the same whole.
 void merge(Divergence& into, const Divergence& part);
 
-/// Exact percentiles of the ULP distances, nearest rank (the smallest distance that at least p % of
-/// the elements do not exceed). `histogram` is the one that measureDivergence gave for the same
-/// data; only its bin that holds the percentile is looked at a second time. 0 for empty tensors.
-/// percentile in (0, 100].
-std::uint64_t ulpPercentile(std::span<const float> a, std::span<const float> r,
-                            const std::array<std::uint64_t, ulpBinCount>& histogram,
-                            double percentile);
-std::uint64_t ulpPercentile(std::span<const double> a, std::span<const double> r,
-                            const std::array<std::uint64_t, ulpBinCount>& histogram,
-                            double percentile);
-
 // The metrics of a Divergence; see the table in README.md. All are 0 for empty tensors.
 
 /// ‖a − r‖₂

@@ -124,29 +124,6 @@ void divergence(benchmark::State& state, Data data) {
     state.counters["divergence_GB/s"] = gigabytes / median(divergences);
 }
 
-// The two percentiles that the metrics ask for, in times of the divergence itself.
-template <typename T>
-void percentiles(benchmark::State& state, Data data) {
-    const Arrays<T> arrays = makeArrays<T>(data);
-    const std::span<const T> a = arrays.run();
-    const std::span<const T> r = arrays.reference();
-    std::vector<double> ratios;
-    for ([[maybe_unused]] auto _ : state) {
-        Divergence d;
-        const double measured = secondsOf([&] {
-            d = measureDivergence(a, r);
-            return d.count;
-        });
-        const double both = secondsOf([&] {
-            return ulpPercentile(a, r, d.ulpHistogram, 50) +
-                   ulpPercentile(a, r, d.ulpHistogram, 99);
-        });
-        state.SetIterationTime(both);
-        ratios.push_back(both / measured);
-    }
-    state.counters["times_divergence"] = median(ratios);
-}
-
 using Function = void (*)(benchmark::State&, Data);
 
 void add(const char* name, Function function, Data data) {
@@ -166,8 +143,6 @@ int main(int argc, char** argv) {
     add("divergence/float64/few_ulp", divergence<double>, Data::FewUlp);
     add("divergence/float64/identical", divergence<double>, Data::Identical);
     add("divergence/float64/drifted", divergence<double>, Data::Drifted);
-    add("percentiles/float32/few_ulp", percentiles<float>, Data::FewUlp);
-    add("percentiles/float32/drifted", percentiles<float>, Data::Drifted);
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 1;

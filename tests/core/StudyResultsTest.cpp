@@ -64,31 +64,19 @@ TEST(LiveResults, SmallTensorsOfARunningRunAreNeverStale) {
         test::writeRun(study.runFile(study.runs[0]), reference);
         LiveResults live(study);
         RunWriter writer(study.runFile(study.runs[1]), test::schemaOf(run));
+        auto row = writer.nextRow();
+        (void)writer.nextRow(); // with one buffer left, nextRow waits until the last row is written
+        (void)writer.nextRow();
         for (std::size_t i = 0; i < 3; ++i) {
-            auto row = writer.nextRow();
             test::fill(*row, run, run.rows[i]);
             writer.append(std::move(row));
-            std::vector<std::unique_ptr<RunRow>>
-                all; // until it is written; then they may be used again
-            for (int n = 0; n < 3; ++n)
-                all.push_back(writer.nextRow());
+            row = writer.nextRow();
             EXPECT_TRUE(live.update());
-            const RunResult& result = live.results().runs[1];
-            EXPECT_EQ(result.comparisonProblem, "");
-            EXPECT_EQ(result.rows, static_cast<std::int64_t>(i) + 1);
-            if (i == 2)
-                break;
-            for (auto& unused :
-                 all) { // buffers come back only through the writer: write the next row with one
-                if (unused && i + 1 < 3) {
-                    test::fill(*unused, run, run.rows[++i]);
-                    writer.append(std::move(unused));
-                }
-            }
-            writer.finish(RunState::Finished);
-            live.update();
+            EXPECT_EQ(live.results().runs[1].comparisonProblem, "");
+            EXPECT_EQ(live.results().runs[1].rows, static_cast<std::int64_t>(i) + 1);
+            EXPECT_EQ(live.results().runs[1].loss.size(), i + 1);
+            EXPECT_TRUE(i == 0 || live.results().runs[1].loss[i] == 0.5);
             EXPECT_EQ(live.results().runs[1].verdict.kind, "identical");
-            break;
         }
     }
 }

@@ -141,21 +141,6 @@ class KilledWorker(Killing):
             self.assertIn("killed by signal 9", run["reason"])
         self.assertEqual(list((self.folder / "out/runs").glob("*.new")), [])
 
-    def test_worker_killed_before_it_trains(self):
-        process = self.start("run", self.write_study(BUSY, {"axes": {"repeat": 2}}), "-o", self.folder / "out")
-        killed = set()
-        while process.poll() is None:
-            for pid in harness.descendants(process.pid):
-                if pid not in killed and not has_open(pid, ".h5"):
-                    kill(pid)
-                    killed.add(pid)
-            time.sleep(0.002)
-        self.assertEqual(process.returncode, 3)
-        for run in self.runs().values():
-            self.assertEqual(run["status"], "failed")
-            self.assertEqual(runfile.progress(run["file"]), (0, runfile.FAILED))
-            self.assertEqual(self.json("info", run["file"])["state"], "failed")
-
 
 @harness.needs("h5py", "numpy")
 class KilledAll(Killing):
@@ -191,6 +176,39 @@ class KilledAll(Killing):
         self.assertEqual(state, runfile.CANCELLED)
         self.assertEqual(self.json("info", file)["state"], "cancelled")
         self.cli("report", "out")
+
+    def test_worker_that_is_still_loading_ends_too(self):
+        process = self.start("run", self.write_study(BUSY, {"train": {"steps": 20000}, "record": {"every": 10}}),
+                             "-o", self.folder / "out")
+        workers = harness.wait_until(lambda: harness.descendants(process.pid))
+        time.sleep(0.1)  # it has its request, and its libraries take longer than that
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        try:
+            harness.wait_until(lambda: not any(map(harness.is_alive, workers)), seconds=5)
+        finally:
+            for pid in workers:
+                kill(pid)
+
+
+@harness.needs("h5py", "numpy")
+class DeadWorker(harness.EndToEndTest):
+    """A worker that ends before it has read what to do, as one whose libraries are missing."""
+
+    def check(self, *sections):
+        study = self.write_study(*sections, harness.TINY, {"axes": {"repeat": 2}})
+        done = self.cli("run", study, "-o", "out", code=3, env=harness.environment(DRIFTSCOPE_WORKER="/bin/true"))
+        self.assertEqual(done.stderr.count("failed"), 2)
+        for run in self.runs().values():
+            self.assertEqual(run["status"], "failed")
+            self.assertEqual(runfile.progress(run["file"]), (0, runfile.FAILED))
+            self.assertEqual(self.json("info", run["file"])["state"], "failed")
+
+    def test_small_request(self):
+        self.check()
+
+    def test_request_that_does_not_fit_into_a_pipe(self):
+        self.check({"study": {"name": "x" * 200_000}})
 
 
 @harness.needs("h5py", "numpy")
@@ -228,6 +246,15 @@ class Interrupted(harness.EndToEndTest):
         process = self.start_and_wait()
         os.killpg(process.pid, signal.SIGINT)
         self.check(process)
+
+    def test_interrupt_from_the_terminal_while_the_worker_loads(self):
+        process = self.start("run", self.write_study(BUSY, *self.long), "-o", self.folder / "out", "--jobs", "1")
+        harness.wait_until(lambda: harness.descendants(process.pid))
+        time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 130)
+        self.assertEqual({run["status"] for run in self.runs().values()}, {"cancelled"})
 
     def test_terminate(self):
         process = self.start_and_wait()

@@ -16,23 +16,39 @@ needs_fashion = unittest.skipUnless(has_fashion, "dataset-fashion-mnist is not i
 needs_torch = harness.needs("torch", "h5py")
 
 
-# One batch or two micro-batches, one thread or two, for 50 steps, as most people write it.
-FULL = {"train": {"steps": 50}, "axes": {"accumulation": [1, 2], "threads": [1, 2]}}
+class Required(ParityTest):
+    """One batch or two micro-batches on one thread or two, for 50 steps, as most people write it."""
+    threads = 1
+    train = {}
+
+    def check(self):
+        self.assert_parity(FASHION, {"train": {"steps": 50, **self.train},
+                                     "axes": {"accumulation": [1, 2], "threads": [self.threads]}}, set_to_none=False)
 
 
 @needs_torch
 @needs_fashion
-class Sgd(ParityTest):
-    def test_sgd_with_momentum(self):
-        self.assert_parity(FASHION, FULL, {"train": {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.01}},
-                           set_to_none=False)
+class Sgd(Required):
+    train = {"optimizer": "sgd", "momentum": 0.9, "learning_rate": 0.01}
+    test_sgd_with_momentum = Required.check
 
 
 @needs_torch
 @needs_fashion
-class Adam(ParityTest):
-    def test_adam(self):
-        self.assert_parity(FASHION, FULL, set_to_none=False)
+class SgdTwoThreads(Sgd):
+    threads = 2
+
+
+@needs_torch
+@needs_fashion
+class Adam(Required):
+    test_adam = Required.check
+
+
+@needs_torch
+@needs_fashion
+class AdamTwoThreads(Adam):
+    threads = 2
 
 
 @needs_torch

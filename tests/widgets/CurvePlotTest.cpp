@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "CurvePlot.h"
+
+#include "SampleViews.h"
+
+#include <QSignalSpy>
+#include <QTest>
+
+#include <gtest/gtest.h>
+#include <qcustomplot.h>
+
+#include <cmath>
+
+namespace driftscope {
+namespace {
+
+QCustomPlot& customPlot(CurvePlot& plot) {
+    return *plot.findChild<QCustomPlot*>();
+}
+
+std::vector<double> plottedValues(CurvePlot& plot, int graph = 0) {
+    std::vector<double> values;
+    for (const QCPGraphData& point : *customPlot(plot).graph(graph)->data())
+        values.push_back(point.value);
+    return values;
+}
+
+bool hasVisibleText(CurvePlot& plot, const QString& text) {
+    for (int i = 0; i < customPlot(plot).itemCount(); ++i)
+        if (const auto* item = qobject_cast<QCPItemText*>(customPlot(plot).item(i)))
+            if (item->visible() && item->text() == text)
+                return true;
+    return false;
+}
+
+/// Shown and laid out at that size.
+void lay(PlotWidget& plot) {
+    plot.resize(800, 600);
+    plot.show();
+    QTest::qWait(1);
+    plot.findChild<QCustomPlot*>()->replot();
+}
+
+TEST(CurvePlot, DrawsEveryKindOfPointAtAFinitePositiveValue) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    const std::vector<double> values = plottedValues(plot);
+    ASSERT_EQ(values.size(), 5U);
+    for (const double value : values) {
+        EXPECT_TRUE(std::isfinite(value));
+        EXPECT_GT(value, 0);
+    }
+    EXPECT_EQ(values[0], 1e-9);  // identical: on the floor
+    EXPECT_EQ(values[1], 1e-7);
+    EXPECT_GT(values[2], 1e-9);  // zero: between the floor and the smallest value
+    EXPECT_LT(values[2], 1e-7);
+    EXPECT_EQ(values[3], 1e-3);
+    EXPECT_GT(values[4], 1e-3);  // not finite: above all values
+    EXPECT_LE(values[4], customPlot(plot).yAxis->range().upper);
+    EXPECT_GE(values[0], customPlot(plot).yAxis->range().lower);
+}
+
+TEST(CurvePlot, DrawsFiniteValuesOnALinearAxisToo) {
+    CurveView view = test::sampleCurves();
+    view.isLogarithmic = false;
+    CurvePlot plot;
+    plot.setView(view);
+    const std::vector<double> values = plottedValues(plot);
+    EXPECT_EQ(values[0], 0);
+    EXPECT_EQ(values[2], 0);
+    EXPECT_GT(values[4], 1e-3);
+    EXPECT_TRUE(std::isfinite(values[4]));
+}
+
+TEST(CurvePlot, LabelsFloorZeroAndTopOnlyWhereTheyHavePoints) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    EXPECT_TRUE(hasVisibleText(plot, QStringLiteral("bit-identical")));
+    EXPECT_TRUE(hasVisibleText(plot, QStringLiteral("0, though bits differ")));
+    EXPECT_TRUE(hasVisibleText(plot, QStringLiteral("not finite (NaN or ∞)")));
+
+    CurveView view = test::sampleCurves();
+    view.curves[0].kinds = std::vector<PointKind>(5, PointKind::Value);
+    view.curves[0].values = std::vector<double>(5, 1e-5);
+    plot.setView(view);
+    EXPECT_TRUE(hasVisibleText(plot, QStringLiteral("bit-identical"))) << "a logarithmic axis always says where 0 is";
+    EXPECT_FALSE(hasVisibleText(plot, QStringLiteral("0, though bits differ")));
+    EXPECT_FALSE(hasVisibleText(plot, QStringLiteral("not finite (NaN or ∞)")));
+}
+
+TEST(CurvePlot, ShowsARunThatIsIdenticalThroughout) {
+    CurveView view = test::sampleCurves();
+    view.smallest = view.largest = 0;
+    view.floor = 1e-8;
+    view.curves[0].kinds = std::vector<PointKind>(5, PointKind::Identical);
+    view.curves[0].firstDivergence.reset();
+    CurvePlot plot;
+    plot.setView(view);
+    for (const double value : plottedValues(plot))
+        EXPECT_EQ(value, 1e-8);
+    const QCPRange range = customPlot(plot).yAxis->range();
+    EXPECT_TRUE(range.contains(1e-8));
+    EXPECT_TRUE(std::isfinite(range.upper));
+    EXPECT_EQ(customPlot(plot).graph(0)->name(), QStringLiteral("acc 2 — bit-identical"));
+}
+
+TEST(CurvePlot, TakesAViewWithoutCurvesAndOneWithoutPoints) {
+    CurvePlot plot;
+    plot.setView({});
+    EXPECT_EQ(customPlot(plot).graphCount(), 0);
+    CurveView view = test::sampleCurves();
+    view.curves[0] = {};
+    plot.setView(view);
+    EXPECT_TRUE(plottedValues(plot).empty());
+    lay(plot);
+}
+
+TEST(CurvePlot, MarksTheFirstDivergence) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    const auto marker = customPlot(plot).graph(1)->data();
+    ASSERT_EQ(marker->size(), 1);
+    EXPECT_EQ(marker->at(0)->key, 1);
+    EXPECT_EQ(marker->at(0)->value, 1e-7);
+}
+
+TEST(CurvePlot, ReadsOutTheNearestPoint) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    lay(plot);
+    const QCustomPlot& custom = customPlot(plot);
+    const auto at = [&](double step, double value) {
+        return QPoint(qRound(custom.xAxis->coordToPixel(step)), qRound(custom.yAxis->coordToPixel(value)));
+    };
+    EXPECT_EQ(plot.readoutAt(at(3, 1e-3)), QStringLiteral("<b>acc 2</b><br>step 3: 0.001"));
+    EXPECT_EQ(plot.readoutAt(at(0, 1e-9)), QStringLiteral("<b>acc 2</b><br>step 0: bit-identical"));
+    EXPECT_EQ(plot.readoutAt(QPoint(1, 1)), QString()) << "outside the axes";
+}
+
+TEST(CurvePlot, AClickPicksStepRunAndScope) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    lay(plot);
+    QCustomPlot& custom = customPlot(plot);
+    QSignalSpy steps(&plot, &PlotWidget::stepPicked);
+    QSignalSpy runs(&plot, &PlotWidget::runPicked);
+    QTest::mouseClick(&custom, Qt::LeftButton, {},
+                      QPoint(qRound(custom.xAxis->coordToPixel(3)), qRound(custom.yAxis->coordToPixel(1e-3))));
+    ASSERT_EQ(steps.size(), 1);
+    EXPECT_EQ(steps[0][0].toLongLong(), 3);
+    ASSERT_EQ(runs.size(), 1);
+    EXPECT_EQ(runs[0][0].toInt(), 1);
+}
+
+TEST(CurvePlot, KeepsTheUsersZoomUntilTheQuantityChanges) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    EXPECT_FALSE(plot.zoom());
+    plot.setZoom({1, 2, 1e-8, 1e-6});
+    plot.setView(test::sampleCurves());
+    ASSERT_TRUE(plot.zoom());
+    EXPECT_EQ(plot.zoom()->left, 1);
+    CurveView other = test::sampleCurves();
+    other.yTitle = "largest ULP distance to acc 1";
+    plot.setView(other);
+    EXPECT_FALSE(plot.zoom());
+}
+
+TEST(CurvePlot, HasALegendUpToItsLimitAndFillsTheWidthWithoutOne) {
+    CurveView view = test::sampleCurves();
+    view.curves.resize(8, view.curves.front());
+    CurvePlot plot;
+    plot.setView(view);
+    EXPECT_TRUE(customPlot(plot).legend->visible());
+    view.curves.resize(9, view.curves.front());
+    plot.setView(view);
+    EXPECT_FALSE(customPlot(plot).legend->visible());
+    lay(plot);
+    EXPECT_GT(customPlot(plot).axisRect()->width(), 600);
+}
+
+} // namespace
+} // namespace driftscope

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The whole window on real study folders, without any training.
+#include "MainWindow.h"
+
+#include "CurvePlot.h"
+#include "HeatmapPlot.h"
+#include "RunsPanel.h"
+#include "support/TemporaryFolder.h"
+#include "support/TinyStudy.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QImage>
+#include <QLabel>
+#include <QMenu>
+#include <QSet>
+#include <QSlider>
+#include <QTest>
+#include <QWidgetAction>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace driftscope {
+namespace {
+
+QString string(const std::filesystem::path& path) {
+    return QString::fromStdString(path.string());
+}
+
+class MainWindowTest : public testing::Test {
+protected:
+    MainWindowTest() {
+        const StudyFolder study = test::tinyStudy(m_folder / "study");
+        for (std::size_t i = 0; i < study.runs.size(); ++i)
+            test::writeRun(study.runFile(study.runs[i]), test::tinyRun(study.runs[i], i == 2 ? 1e-3 : 0));
+        m_window.show();
+    }
+    template <class Object>
+    Object& find(const char* name) {
+        Object* object = m_window.findChild<Object*>(QLatin1String(name));
+        if (!object)
+            throw std::runtime_error(std::string("the window has no ") + name);
+        return *object;
+    }
+    QString message() { return find<QLabel>("messageText").text(); }
+    CurvePlot& curves() { return find<CurvePlot>("curvePlot"); }
+    HeatmapPlot& heatmap() { return find<HeatmapPlot>("heatmapPlot"); }
+    std::filesystem::path runFile(const char* id) { return m_folder / "study" / "runs" / (std::string(id) + ".h5"); }
+
+    void open(const QStringList& paths, std::size_t curveCount) {
+        m_window.openPaths(paths);
+        ASSERT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == curveCount; }))
+            << message().toStdString();
+    }
+    void openStudy() { open({string(m_folder / "study")}, 2); }
+
+    test::TemporaryFolder m_folder;
+    MainWindow m_window;
+};
+
+TEST_F(MainWindowTest, EveryActionHasNameShortcutAndToolTip) {
+    QSet<QString> names;
+    QSet<QString> shortcuts;
+    for (const QAction* action : m_window.findChildren<QAction*>()) {
+        if (action->isSeparator() || action->menu() || qobject_cast<const QWidgetAction*>(action) ||
+            action->objectName().startsWith(QLatin1String("_q_"))) // of Qt's own widgets
+            continue;
+        const std::string name = action->objectName().toStdString() + " / " + action->text().toStdString();
+        EXPECT_FALSE(action->objectName().isEmpty()) << name;
+        EXPECT_FALSE(action->shortcut().isEmpty()) << name;
+        EXPECT_FALSE(action->toolTip().isEmpty()) << name;
+        EXPECT_FALSE(names.contains(action->objectName())) << name;
+        EXPECT_FALSE(shortcuts.contains(action->shortcut().toString())) << name;
+        names << action->objectName();
+        shortcuts << action->shortcut().toString();
+    }
+    EXPECT_GT(names.size(), 25);
+}
+
+TEST_F(MainWindowTest, AStudyFolderShowsItsRunsAndCurves) {
+    openStudy();
+    const CurveView& view = curves().view();
+    EXPECT_FALSE(view.curves[0].firstDivergence) << "thr 2 is identical";
+    EXPECT_EQ(view.curves[1].firstDivergence, 1);
+    EXPECT_TRUE(QString::fromStdString(view.yTitle).contains(QStringLiteral("thr 1")));
+    EXPECT_EQ(m_window.findChild<RunsPanel*>()->model().rowCount(), 3);
+    EXPECT_EQ(find<QLabel>("runStatus").text(),
+              QStringLiteral("3 of 3 runs · %1").arg(string(m_folder / "study")));
+    EXPECT_EQ(find<QSlider>("stepSlider").maximum(), 2);
+    EXPECT_EQ(find<QSlider>("stepSlider").value(), 2) << "follows the last step";
+}
+
+TEST_F(MainWindowTest, RunFilesAreComparedWithTheFirst) {
+    open({string(runFile("thr3")), string(runFile("thr1"))}, 1);
+    EXPECT_EQ(curves().view().curves[0].firstDivergence, 1);
+}
+
+TEST_F(MainWindowTest, AnotherReferenceGivesOtherCurves) {
+    openStudy();
+    QComboBox& reference = find<QComboBox>("reference");
+    ASSERT_EQ(reference.count(), 3);
+    reference.setCurrentIndex(2);
+    emit reference.activated(2);
+    ASSERT_TRUE(QTest::qWaitFor([&] {
+        const auto& drawn = curves().view().curves;
+        return drawn.size() == 2 && drawn[0].firstDivergence && drawn[1].firstDivergence;
+    }));
+    EXPECT_EQ(reference.currentIndex(), 2);
+}
+
+TEST_F(MainWindowTest, MetricAndLayersAreChosen) {
+    openStudy();
+    find<QAction>("scopeLayers").trigger();
+    ASSERT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == 4; })) << "two runs × two layers";
+    QComboBox& metric = find<QComboBox>("metric");
+    const int ulp = metric.findText(QStringLiteral("largest ULP distance"));
+    ASSERT_GE(ulp, 0);
+    metric.setCurrentIndex(ulp);
+    emit metric.activated(ulp);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().view().yTitle.starts_with("largest ULP distance"); }));
+    find<QAction>("logAxis").trigger();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return !curves().view().isLogarithmic; }));
+}
+
+TEST_F(MainWindowTest, OneSelectionIsSharedByTheViews) {
+    openStudy();
+    m_window.findChild<RunsPanel*>()->setSelectedRun(2);
+    EXPECT_TRUE(QTest::qWaitFor([&] { return heatmap().view().title.find("thr 3") != std::string::npos; }));
+    find<QAction>("layersByRuns").trigger();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return heatmap().view().columnTitle == "run"; }));
+    find<QAction>("previousStep").trigger();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return heatmap().view().title.find("step 1") != std::string::npos; }));
+    emit heatmap().runPicked(1);
+    EXPECT_EQ(m_window.findChild<RunsPanel*>()->selectedRun(), 1U);
+}
+
+TEST_F(MainWindowTest, ExportsTheViewThatIsShown) {
+    openStudy();
+    for (const char* name : {"view.png", "view.svg", "view.pdf", "view.csv"}) {
+        m_window.exportTo(string(m_folder / name));
+        ASSERT_TRUE(QTest::qWaitFor([&] { return message().endsWith(QLatin1String(name)); })) << name;
+        EXPECT_GT(std::filesystem::file_size(m_folder / name), 20U) << name;
+    }
+    EXPECT_EQ(QImage(string(m_folder / "view.png")).size(), QSize(1280, 720));
+    m_window.exportTo(string(m_folder / "missing" / "view.png"));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return message().contains(QStringLiteral("cannot be written")); }));
+}
+
+TEST_F(MainWindowTest, AWrongFileIsSaidAndChangesNothing) {
+    openStudy();
+    m_window.openPaths({string(m_folder / "nothing")});
+    EXPECT_TRUE(message().contains(QStringLiteral("no such file or folder")));
+    m_window.openPaths({string(m_folder / "study" / "study.toml"), string(runFile("thr1"))});
+    EXPECT_TRUE(message().contains(QStringLiteral("must all be run files")));
+    std::ofstream(m_folder / "wrong.h5") << "no HDF5";
+    m_window.openPaths({string(m_folder / "wrong.h5")});
+    EXPECT_TRUE(QTest::qWaitFor([&] { return message().contains(QStringLiteral("wrong.h5")); }));
+    EXPECT_EQ(curves().view().curves.size(), 2U);
+    ASSERT_TRUE(m_window.session());
+    EXPECT_EQ(m_window.session()->path(), m_folder / "study");
+}
+
+TEST_F(MainWindowTest, ShowsUnderBothThemes) {
+    openStudy();
+    find<QAction>("themeDark").trigger();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().grab().toImage().pixelColor(2, 2).lightness() < 100; }));
+    EXPECT_LT(m_window.palette().color(QPalette::Window).lightness(), 100);
+    find<QAction>("themeLight").trigger();
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().grab().toImage().pixelColor(2, 2) == QColor(Qt::white); }));
+}
+
+} // namespace
+} // namespace driftscope

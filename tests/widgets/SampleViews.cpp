@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "SampleViews.h"
+
+#include <cmath>
+
+namespace driftscope::test {
+namespace {
+
+RunComparison comparison(double difference) {
+    RunComparison result;
+    result.steps = {0, 1, 2};
+    result.scopes = {{ScopeKind::Model, ""}, {ScopeKind::Layer, "fc1"}, {ScopeKind::Tensor, "fc1.weight"}};
+    for (std::size_t metric = 0; metric < metricCount; ++metric)
+        for (const double factor : {0.0, 1.0, 2.0})
+            result.values[metric].insert(result.values[metric].end(), 3, factor * difference);
+    result.ulpHistograms.resize(3);
+    if (difference != 0)
+        result.first = {1, "gradient", "fc1.weight"};
+    return result;
+}
+
+} // namespace
+
+std::shared_ptr<StudyResults> sampleResults() {
+    auto results = std::make_shared<StudyResults>();
+    StudyFolder& folder = results->folder;
+    folder.path = "/nowhere/sample";
+    folder.study = parseStudy("[study]\nname = \"sample\"\n[data]\nkind = \"synthetic\"\nshape = [1, 2, 2]\n"
+                              "[train]\nsteps = 2\nbatch = 2\n[axes]\naccumulation = [1, 2]\nthreads = [1, 2]\n",
+                              "/sample.toml");
+    folder.runs = expand(folder.study);
+    for (std::size_t i = 0; i < folder.runs.size(); ++i) {
+        RunResult run;
+        run.config = folder.runs[i];
+        run.reference = folder.referenceOf(i);
+        run.totalRows = 3;
+        if (i == 3) {
+            run.state = RunState::Failed;
+            run.message = "out of memory";
+        } else {
+            run.state = RunState::Finished;
+            run.rows = 3;
+            run.steps = {0, 1, 2};
+            run.loss = {std::nan(""), 2.3, 2.2};
+            if (i > 0)
+                run.comparison = comparison(i == 2 ? 3e-7 : 0);
+        }
+        results->runs.push_back(std::move(run));
+    }
+    return results;
+}
+
+CurveView sampleCurves() {
+    CurveView view;
+    view.title = "sample";
+    view.xTitle = "step";
+    view.yTitle = "relative L2 distance to acc 1";
+    view.smallest = 1e-7;
+    view.largest = 1e-3;
+    view.floor = 1e-9;
+    Curve curve;
+    curve.name = "acc 2";
+    curve.run = 1;
+    curve.steps = {0, 1, 2, 3, 4};
+    curve.values = {0, 1e-7, 0, 1e-3, 0};
+    curve.kinds = {PointKind::Identical, PointKind::Value, PointKind::Zero, PointKind::Value, PointKind::Nonfinite};
+    curve.firstDivergence = 1;
+    view.curves.push_back(std::move(curve));
+    return view;
+}
+
+HeatmapView sampleHeatmap() {
+    HeatmapView view;
+    view.title = "sample";
+    view.rowTitle = "layer";
+    view.columnTitle = "run";
+    view.valueTitle = "relative L2 distance to acc 1";
+    view.smallest = 1e-7;
+    view.largest = 1e-3;
+    HeatmapPanel panel;
+    panel.rowLabels = {"features.0.long_name_that_must_not_be_cut.weight"};
+    panel.columnLabels = {"small", "large", "identical", "nonfinite", "reference", "unavailable", "missing"};
+    panel.cells = {{CellKind::Value, 1e-7, "small, fc1: 1e-07", 0},
+                   {CellKind::Value, 1e-3, "large, fc1: 0.001", 1},
+                   {CellKind::Identical, 0, "bit-identical", 2},
+                   {CellKind::Nonfinite, 0, "NaN or ±inf on one side", 3},
+                   {CellKind::Reference, 0, "the reference", 4},
+                   {CellKind::Unavailable, 0, "unavailable: no CUDA <here>", 5},
+                   {CellKind::Missing, 0, "", {}}};
+    view.panels.push_back(std::move(panel));
+    return view;
+}
+
+} // namespace driftscope::test
