@@ -29,10 +29,14 @@ void placeAt(QCPItemStraightLine& line, double value, bool isVertical) {
 
 QCPScatterStyle::ScatterShape markerOf(std::size_t run) {
     switch (runMarker(run)) {
-    case RunMarker::Circle: return QCPScatterStyle::ssCircle;
-    case RunMarker::Square: return QCPScatterStyle::ssSquare;
-    case RunMarker::Triangle: return QCPScatterStyle::ssTriangle;
-    case RunMarker::Diamond: break;
+    case RunMarker::Circle:
+        return QCPScatterStyle::ssCircle;
+    case RunMarker::Square:
+        return QCPScatterStyle::ssSquare;
+    case RunMarker::Triangle:
+        return QCPScatterStyle::ssTriangle;
+    case RunMarker::Diamond:
+        break;
     }
     return QCPScatterStyle::ssDiamond;
 }
@@ -46,6 +50,7 @@ CurvePlot::CurvePlot(QWidget* parent)
     grid->insertRow(0);
     grid->insertRow(0);
     m_title = new QCPTextElement(&p, QString(), plotFont(true));
+    m_title->setLayer(QStringLiteral("axes"));
     grid->addElement(0, 0, m_title);
     m_legendRow = new QCPLayoutGrid;
     m_legendRow->setMargins(QMargins(16, 0, 16, 4));
@@ -58,6 +63,7 @@ CurvePlot::CurvePlot(QWidget* parent)
     p.legend->setFillOrder(QCPLegend::foColumnsFirst);
     p.legend->setColumnSpacing(18);
     p.legend->setIconSize(28, 14);
+    p.legend->setIconTextPadding(10);
     // An empty legend would claim to be no wider than its margins, and the plot below it too.
     p.legend->setMaximumSize(QWIDGETSIZE_MAX / 2, QWIDGETSIZE_MAX / 2);
 
@@ -128,12 +134,10 @@ void CurvePlot::setView(CurveView view) {
 
     const bool isLog = m_view.isLogarithmic;
     const double floor = m_view.floor;
-    m_zero = !isLog               ? 0
-             : m_view.largest > 0 ? std::sqrt(m_view.smallest * floor)
-                                  : floor * 10;
-    m_top = !isLog                  ? std::max(m_view.largest, 1e-300) * 1.12
-            : m_view.largest > 0    ? m_view.largest * std::pow(m_view.largest / floor, 0.1)
-                                    : floor * 100;
+    m_zero = !isLog ? 0 : m_view.largest > 0 ? std::sqrt(m_view.smallest * floor) : floor * 10;
+    m_top = !isLog               ? std::max(m_view.largest, 1e-300) * 1.12
+            : m_view.largest > 0 ? m_view.largest * std::pow(m_view.largest / floor, 0.1)
+                                 : floor * 100;
     QCPAxis& y = *plot().yAxis;
     y.setScaleType(isLog ? QCPAxis::stLogarithmic : QCPAxis::stLinear);
     y.setTicker(isLog ? m_logTicker.staticCast<QCPAxisTicker>()
@@ -155,10 +159,14 @@ void CurvePlot::setView(CurveView view) {
 
 double CurvePlot::plotted(const Curve& curve, std::size_t point) const {
     switch (curve.kinds[point]) {
-    case PointKind::Identical: return m_view.isLogarithmic ? m_view.floor : 0;
-    case PointKind::Zero: return m_zero;
-    case PointKind::Nonfinite: return m_top;
-    case PointKind::Value: break;
+    case PointKind::Identical:
+        return m_view.isLogarithmic ? m_view.floor : 0;
+    case PointKind::Zero:
+        return m_zero;
+    case PointKind::Nonfinite:
+        return m_top;
+    case PointKind::Value:
+        break;
     }
     return curve.values[point];
 }
@@ -187,8 +195,8 @@ void CurvePlot::fillGraphs() {
         m_markers[c]->data()->clear();
         if (!curve.firstDivergence)
             continue;
-        const auto at = std::ranges::lower_bound(curve.steps,
-                                                 static_cast<double>(*curve.firstDivergence));
+        const auto at =
+            std::ranges::lower_bound(curve.steps, static_cast<double>(*curve.firstDivergence));
         if (at != curve.steps.end())
             m_markers[c]->addData(*at, values[at - curve.steps.begin()]);
     }
@@ -208,7 +216,8 @@ void CurvePlot::placeFixedLines() {
     };
     const bool isLog = m_view.isLogarithmic;
     const bool hasZero = isLog && has(PointKind::Zero);
-    place(*m_floorLine, *m_floorLabel, isLog ? m_view.floor : 0, isLog || has(PointKind::Identical));
+    place(*m_floorLine, *m_floorLabel, isLog ? m_view.floor : 0,
+          isLog || has(PointKind::Identical));
     place(*m_zeroLine, *m_zeroLabel, m_zero, hasZero);
     place(*m_topLine, *m_topLabel, m_top, has(PointKind::Nonfinite));
     m_logTicker->setFloor(hasZero ? m_zero : m_view.floor);
@@ -235,8 +244,8 @@ void CurvePlot::fillLegend() {
 void CurvePlot::styleGraphs() {
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
         const Curve& curve = m_view.curves[c];
-        const bool isStrong = m_hovered ? *m_hovered == c
-                                        : m_selectedRun && *m_selectedRun == curve.run;
+        const bool isStrong =
+            m_hovered ? *m_hovered == c : m_selectedRun && *m_selectedRun == curve.run;
         QColor color = theme().runColor(curve.run);
         if (m_hovered && *m_hovered != c)
             color.setAlphaF(0.35F);
@@ -247,8 +256,8 @@ void CurvePlot::styleGraphs() {
         m_graphs[c]->setScatterStyle(
             hasPoints ? QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color), QBrush(color), 5)
                       : QCPScatterStyle(QCPScatterStyle::ssNone));
-        m_markers[c]->setScatterStyle(QCPScatterStyle(markerOf(curve.run), QPen(color, 2),
-                                                      QBrush(theme().background), 10));
+        m_markers[c]->setScatterStyle(
+            QCPScatterStyle(markerOf(curve.run), QPen(color, 2), QBrush(theme().background), 10));
         m_graphs[c]->setAntialiasedScatters(true);
     }
 }
@@ -338,8 +347,7 @@ std::optional<CurvePlot::Hit> CurvePlot::nearest(QPoint point) const {
             --at;
         const auto i = static_cast<std::size_t>(at - steps.begin());
         const double dx = plot().xAxis->coordToPixel(*at) - point.x();
-        const double dy =
-            plot().yAxis->coordToPixel(plotted(m_view.curves[c], i)) - point.y();
+        const double dy = plot().yAxis->coordToPixel(plotted(m_view.curves[c], i)) - point.y();
         const double distance = std::hypot(dx, dy);
         if (distance < bestDistance) {
             bestDistance = distance;
@@ -360,11 +368,10 @@ QString CurvePlot::readoutAt(QPoint point) {
     placeAt(*m_crossVertical, curve.steps[hit->point], true);
     placeAt(*m_crossHorizontal, plotted(curve, hit->point), false);
     const QString value =
-        curve.kinds[hit->point] == PointKind::Identical   ? tr("bit-identical")
-        : curve.kinds[hit->point] == PointKind::Nonfinite ? tr("not finite (NaN or ∞)")
-                                                          : QString::number(curve.values[hit->point],
-                                                                            'g',
-                                                                            QLocale::FloatingPointShortest);
+        curve.kinds[hit->point] == PointKind::Identical ? tr("bit-identical")
+        : curve.kinds[hit->point] == PointKind::Nonfinite
+            ? tr("not finite (NaN or ∞)")
+            : QString::number(curve.values[hit->point], 'g', QLocale::FloatingPointShortest);
     return tr("<b>%1</b><br>step %2: %3")
         .arg(QString::fromStdString(curve.name).toHtmlEscaped())
         .arg(curve.steps[hit->point], 0, 'f', 0)
@@ -394,7 +401,9 @@ void CurvePlot::pick(QPoint point) {
     }
 }
 
-QString CurvePlot::documentTitle() const { return QString::fromStdString(m_view.title); }
+QString CurvePlot::documentTitle() const {
+    return QString::fromStdString(m_view.title);
+}
 
 void CurvePlot::applyTheme() {
     const Theme& colors = theme();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Divergence curves. Bit-identical points lie on a labelled floor line, non-finite ones on a labelled
-// line at the top, zeros whose bits differ on one of their own: QCustomPlot never sees a NaN, an infinity, or a value ≤ 0 on a log axis.
+// Divergence curves. Bit-identical points lie on a labelled floor line, non-finite ones on a
+// labelled line at the top, zeros whose bits differ on one of their own: QCustomPlot never sees a
+// NaN, an infinity, or a value ≤ 0 on a log axis.
 #pragma once
 
 #include "PlotWidget.h"

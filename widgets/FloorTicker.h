@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Ticks of a logarithmic axis: powers of ten, with 2 and 5 between them where there are few, and none
-// at or below the line that stands for zero. Include in .cpp files only.
+// Ticks of a logarithmic axis: powers of ten, with 2 and 5 between them where there are few, and
+// none at or below the line that stands for zero. Include in .cpp files only.
 #pragma once
 
 #include <qcustomplot.h>

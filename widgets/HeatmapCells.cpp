@@ -25,36 +25,51 @@ void hatch(QPainter& painter, const QRect& rect, const QColor& color) {
 
 QColor kindColor(CellKind kind, const Theme& theme) {
     switch (kind) {
-    case CellKind::Identical: return theme.identical;
-    case CellKind::Nonfinite: return theme.nonfinite;
-    case CellKind::Reference: return theme.reference;
-    case CellKind::Value:
+    case CellKind::Identical:
+        return theme.identical;
+    case CellKind::Nonfinite:
+        return theme.nonfinite;
+    case CellKind::Reference:
+        return theme.reference;
     case CellKind::Unavailable:
-    case CellKind::Missing: break;
+        return theme.grid;
+    case CellKind::Value:
+    case CellKind::Missing:
+        break;
     }
     return Qt::transparent;
 }
 
 QString kindName(CellKind kind) {
     switch (kind) {
-    case CellKind::Identical: return HeatmapCells::tr("bit-identical");
-    case CellKind::Nonfinite: return HeatmapCells::tr("not finite (NaN or ∞)");
-    case CellKind::Reference: return HeatmapCells::tr("the reference");
-    case CellKind::Unavailable: return HeatmapCells::tr("unavailable");
+    case CellKind::Identical:
+        return HeatmapCells::tr("bit-identical");
+    case CellKind::Nonfinite:
+        return HeatmapCells::tr("not finite (NaN or ∞)");
+    case CellKind::Reference:
+        return HeatmapCells::tr("the reference");
+    case CellKind::Unavailable:
+        return HeatmapCells::tr("unavailable");
     case CellKind::Value:
-    case CellKind::Missing: break;
+    case CellKind::Missing:
+        break;
     }
     return {};
 }
 
 QString cellText(const HeatmapCell& cell) {
     switch (cell.kind) {
-    case CellKind::Value: return QString::fromStdString(shortNumber(cell.value));
-    case CellKind::Identical: return QStringLiteral("=");
-    case CellKind::Nonfinite: return QStringLiteral("∞");
-    case CellKind::Reference: return HeatmapCells::tr("ref");
+    case CellKind::Value:
+        return QString::fromStdString(shortNumber(cell.value));
+    case CellKind::Identical:
+        return QStringLiteral("=");
+    case CellKind::Nonfinite:
+        return QStringLiteral("∞");
+    case CellKind::Reference:
+        return HeatmapCells::tr("ref");
     case CellKind::Unavailable:
-    case CellKind::Missing: break;
+    case CellKind::Missing:
+        break;
     }
     return {};
 }
@@ -78,7 +93,9 @@ void HeatmapCells::setPanel(HeatmapPanel panel, ColorRange range) {
     m_range = range;
 }
 
-double HeatmapCells::selectTest(const QPointF&, bool, QVariant*) const { return -1; }
+double HeatmapCells::selectTest(const QPointF&, bool, QVariant*) const {
+    return -1;
+}
 
 QCPRange HeatmapCells::getKeyRange(bool& foundRange, QCP::SignDomain) const {
     foundRange = !m_panel.columnLabels.empty();
@@ -107,7 +124,8 @@ QRect HeatmapCells::rectOf(std::size_t row, std::size_t firstColumn, std::size_t
         return qRound(valueAxis()->coordToPixel(static_cast<double>(r)));
     };
     const QRect bounds = clipRect();
-    QRect rect(QPoint(x(firstColumn), y(row)), QSize(x(endColumn) - x(firstColumn), y(row + 1) - y(row)));
+    QRect rect(QPoint(x(firstColumn), y(row)),
+               QSize(x(endColumn) - x(firstColumn), y(row + 1) - y(row)));
     if (y(row + 1) - y(row) >= gapFromPixels)
         rect.setHeight(rect.height() - 1);
     if (x(firstColumn + 1) - x(firstColumn) >= gapFromPixels)
@@ -125,8 +143,7 @@ void HeatmapCells::draw(QCPPainter* painter) {
 /// Neighbours of one colour are one rectangle where cells are too small for gaps.
 void HeatmapCells::drawRow(QCPPainter& painter, std::size_t row) {
     const std::size_t columns = m_panel.columnLabels.size();
-    const bool hasGaps =
-        keyAxis()->coordToPixel(1) - keyAxis()->coordToPixel(0) >= gapFromPixels;
+    const bool hasGaps = keyAxis()->coordToPixel(1) - keyAxis()->coordToPixel(0) >= gapFromPixels;
     for (std::size_t column = 0; column < columns;) {
         const HeatmapCell& cell = m_panel.cells[row * columns + column];
         const QColor color = colorOf(cell);
@@ -160,7 +177,8 @@ void HeatmapCells::drawTexts(QCPPainter& painter) const {
     for (std::size_t i = 0; i < m_panel.cells.size(); ++i) {
         const HeatmapCell& cell = m_panel.cells[i];
         const QColor fill = colorOf(cell);
-        const bool isLight = fill.alpha() == 0 ? !m_theme.isDark : qGray(fill.rgb()) > darkestForBlack;
+        const bool isLight =
+            fill.alpha() == 0 ? !m_theme.isDark : qGray(fill.rgb()) > darkestForBlack;
         painter.setPen(isLight ? Qt::black : Qt::white);
         painter.drawText(rectOf(i / columns, i % columns, i % columns + 1), Qt::AlignCenter,
                          cellText(cell));

@@ -21,7 +21,8 @@ struct ColorRange {
     double largest = 0;
 };
 
-/// Cells of one panel: column c spans c … c + 1 on the key axis, row r spans r … r + 1 on the value axis.
+/// Cells of one panel: column c spans c … c + 1 on the key axis, row r spans r … r + 1 on the value
+/// axis.
 class HeatmapCells : public QCPAbstractPlottable {
     Q_OBJECT
 
@@ -45,7 +46,8 @@ private:
     void drawRow(QCPPainter& painter, std::size_t row);
     void drawTexts(QCPPainter& painter) const;
     [[nodiscard]] QColor colorOf(const HeatmapCell& cell) const;
-    [[nodiscard]] QRect rectOf(std::size_t row, std::size_t firstColumn, std::size_t endColumn) const;
+    [[nodiscard]] QRect rectOf(std::size_t row, std::size_t firstColumn,
+                               std::size_t endColumn) const;
 
     HeatmapPanel m_panel;
     ColorRange m_range;

@@ -12,7 +12,7 @@
 namespace driftscope {
 namespace {
 
-constexpr int labelGap = 12;       ///< pixels between labels beside each other
+constexpr int labelGap = 12;         ///< pixels between labels beside each other
 constexpr double slantDegrees = -35; ///< of column labels that do not fit side by side
 
 /// 1, 2 or 5 times a power of ten.
@@ -144,11 +144,13 @@ void HeatmapPlot::addPanel(std::size_t index, std::size_t gridColumns) {
     }
     panel->rect->setRangeDrag(Qt::Horizontal);
     panel->rect->setRangeZoom(Qt::Horizontal);
-    connect(x, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this, [this, x](const QCPRange& range) {
-        if (!m_view.panels.empty())
-            x->setRange(range.bounded(0, static_cast<double>(m_view.panels.front().columnLabels.size())));
-        scheduleReplot();
-    });
+    connect(x, qOverload<const QCPRange&>(&QCPAxis::rangeChanged), this,
+            [this, x](const QCPRange& range) {
+                if (!m_view.panels.empty())
+                    x->setRange(range.bounded(
+                        0, static_cast<double>(m_view.panels.front().columnLabels.size())));
+                scheduleReplot();
+            });
     panel->cells = new HeatmapCells(x, y);
     const auto frame = [&] {
         auto* item = new QCPItemRect(&p);
@@ -182,7 +184,8 @@ void HeatmapPlot::fillScale() {
 
 void HeatmapPlot::fillPanels() {
     const QCPRange range = m_scale->dataRange();
-    const ColorRange colors = m_view.largest > 0 ? ColorRange{range.lower, range.upper} : ColorRange{};
+    const ColorRange colors =
+        m_view.largest > 0 ? ColorRange{range.lower, range.upper} : ColorRange{};
     std::set<CellKind> kinds;
     for (std::size_t i = 0; i < m_panels.size(); ++i) {
         Panel& panel = *m_panels[i];
@@ -204,8 +207,10 @@ void HeatmapPlot::fillPanels() {
 void HeatmapPlot::resetZoom() {
     for (const auto& panel : m_panels) {
         const HeatmapPanel& matrix = panel->cells->panel();
-        panel->rect->axis(QCPAxis::atBottom)->setRange(0, std::max<double>(1, matrix.columnLabels.size()));
-        panel->rect->axis(QCPAxis::atLeft)->setRange(0, std::max<double>(1, matrix.rowLabels.size()));
+        panel->rect->axis(QCPAxis::atBottom)
+            ->setRange(0, std::max<double>(1, matrix.columnLabels.size()));
+        panel->rect->axis(QCPAxis::atLeft)
+            ->setRange(0, std::max<double>(1, matrix.rowLabels.size()));
     }
     scheduleReplot();
 }
@@ -213,6 +218,9 @@ void HeatmapPlot::resetZoom() {
 void HeatmapPlot::fitTo(QSize size) {
     if (m_panels.empty())
         return;
+    // QCustomPlot takes the scale's last margins for the least it needs, and the group would never
+    // shrink.
+    m_scale->setMargins(QMargins());
     const std::size_t gridColumns = static_cast<std::size_t>(m_panelGrid->columnCount());
     const std::size_t gridRows = (m_panels.size() + gridColumns - 1) / gridColumns;
     const QFontMetrics metrics(plotFont());
@@ -264,10 +272,9 @@ void HeatmapPlot::fitRows(Panel& panel, int pixels, bool hasLabels) {
     panel.rowTicker->clear();
     panel.rect->axis(QCPAxis::atLeft)->setTickLabels(hasLabels);
     const int needed = QFontMetrics(plotFont()).height();
-    const auto stride =
-        std::max<std::size_t>(1, (labels.size() * static_cast<std::size_t>(needed) +
-                                  static_cast<std::size_t>(pixels) - 1) /
-                                     static_cast<std::size_t>(pixels));
+    const auto stride = std::max<std::size_t>(1, (labels.size() * static_cast<std::size_t>(needed) +
+                                                  static_cast<std::size_t>(pixels) - 1) /
+                                                     static_cast<std::size_t>(pixels));
     for (std::size_t r = 0; r < labels.size(); r += stride)
         panel.rowTicker->addTick(static_cast<double>(r) + 0.5, text(labels[r]));
 }
@@ -289,7 +296,8 @@ void HeatmapPlot::placeStepFrame() {
     for (const auto& panel : m_panels) {
         panel->stepFrame->setVisible(isShown);
         panel->stepFrame->topLeft->setCoords(end - 1, 0);
-        panel->stepFrame->bottomRight->setCoords(end, static_cast<double>(panel->cells->panel().rowLabels.size()));
+        panel->stepFrame->bottomRight->setCoords(
+            end, static_cast<double>(panel->cells->panel().rowLabels.size()));
     }
 }
 
@@ -313,8 +321,10 @@ QString HeatmapPlot::readoutAt(QPoint point) {
     if (!hit)
         return {};
     const Panel& panel = *m_panels[hit->panel];
-    panel.hoverFrame->topLeft->setCoords(static_cast<double>(hit->column), static_cast<double>(hit->row));
-    panel.hoverFrame->bottomRight->setCoords(static_cast<double>(hit->column + 1), static_cast<double>(hit->row + 1));
+    panel.hoverFrame->topLeft->setCoords(static_cast<double>(hit->column),
+                                         static_cast<double>(hit->row));
+    panel.hoverFrame->bottomRight->setCoords(static_cast<double>(hit->column + 1),
+                                             static_cast<double>(hit->row + 1));
     panel.hoverFrame->setVisible(true);
     const HeatmapPanel& matrix = panel.cells->panel();
     QString detail = text(matrix.cells[hit->row * matrix.columnLabels.size() + hit->column].detail);
@@ -345,7 +355,9 @@ void HeatmapPlot::hideCrossHair() {
         panel->hoverFrame->setVisible(false);
 }
 
-QString HeatmapPlot::documentTitle() const { return text(m_view.title); }
+QString HeatmapPlot::documentTitle() const {
+    return text(m_view.title);
+}
 
 void HeatmapPlot::applyTheme() {
     const Theme& colors = theme();
@@ -361,7 +373,8 @@ void HeatmapPlot::applyTheme() {
         panel->cells->setTheme(colors);
         panel->stepFrame->setPen(QPen(colors.accent, 2));
         panel->hoverFrame->setPen(QPen(colors.accent, 2));
-        for (const auto side : {QCPAxis::atBottom, QCPAxis::atLeft, QCPAxis::atTop, QCPAxis::atRight})
+        for (const auto side :
+             {QCPAxis::atBottom, QCPAxis::atLeft, QCPAxis::atTop, QCPAxis::atRight})
             styleAxis(*panel->rect->axis(side));
     }
 }

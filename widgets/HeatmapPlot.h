@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A heatmap: one matrix, or several panels that share rows, columns and colour scale. Cells that are no
-// values (identical, reference, unavailable, …) have looks of their own, explained below the plot.
+// A heatmap: one matrix, or several panels that share rows, columns and colour scale. Cells that
+// are no values (identical, reference, unavailable, …) have looks of their own, explained below the
+// plot.
 #pragma once
 
 #include "PlotWidget.h"

@@ -62,10 +62,18 @@ QIcon runSwatch(const Theme& theme, std::size_t run) {
         painter.setBrush(theme.runColor(run));
         const QRectF square(4, 4, 12, 12);
         switch (runMarker(run)) {
-        case RunMarker::Circle: painter.drawEllipse(square); break;
-        case RunMarker::Square: painter.drawRect(square.adjusted(1, 1, -1, -1)); break;
-        case RunMarker::Triangle: painter.drawPolygon(QPolygonF({{10, 3}, {17, 16}, {3, 16}})); break;
-        case RunMarker::Diamond: painter.drawPolygon(QPolygonF({{10, 2}, {18, 10}, {10, 18}, {2, 10}})); break;
+        case RunMarker::Circle:
+            painter.drawEllipse(square);
+            break;
+        case RunMarker::Square:
+            painter.drawRect(square.adjusted(1, 1, -1, -1));
+            break;
+        case RunMarker::Triangle:
+            painter.drawPolygon(QPolygonF({{10, 3}, {17, 16}, {3, 16}}));
+            break;
+        case RunMarker::Diamond:
+            painter.drawPolygon(QPolygonF({{10, 2}, {18, 10}, {10, 18}, {2, 10}}));
+            break;
         }
     });
 }

@@ -2,10 +2,8 @@
 #include "MessageBar.h"
 
 #include "Icons.h"
-#include "Theme.h"
 
 #include <QAction>
-#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QToolButton>
@@ -13,8 +11,8 @@
 namespace driftscope {
 
 MessageBar::MessageBar(QWidget* parent)
-    : QFrame(parent), m_icon(new QLabel(this)), m_text(new QLabel(this)), m_action(new QToolButton(this)),
-      m_close(new QToolButton(this)) {
+    : QFrame(parent), m_icon(new QLabel(this)), m_text(new QLabel(this)),
+      m_action(new QToolButton(this)), m_close(new QToolButton(this)) {
     setObjectName(QStringLiteral("messageBar"));
     setAutoFillBackground(true);
     m_text->setObjectName(QStringLiteral("messageText"));
@@ -51,28 +49,28 @@ void MessageBar::showMessage(Kind kind, const QString& text, QAction* action) {
     show();
 }
 
-QString MessageBar::text() const { return m_text->text(); }
+QString MessageBar::text() const {
+    return m_text->text();
+}
 
-void MessageBar::changeEvent(QEvent* event) {
-    QFrame::changeEvent(event);
-    // Setting the palette below is itself such a change.
-    if (event->type() == QEvent::ApplicationPaletteChange)
-        applyTheme();
+void MessageBar::setTheme(const Theme& theme) {
+    m_theme = theme;
+    applyTheme();
 }
 
 void MessageBar::applyTheme() {
-    const Theme theme = Theme::matching(parentWidget() ? parentWidget()->palette() : QPalette());
-    const QColor color = m_kind == Kind::Error     ? theme.error
-                         : m_kind == Kind::Warning ? theme.warning
-                                                   : theme.reference.lighter(theme.isDark ? 90 : 110);
-    QPalette palette = paletteOf(theme);
+    const QColor color = m_kind == Kind::Error ? m_theme.error
+                         : m_kind == Kind::Warning
+                             ? m_theme.warning
+                             : m_theme.reference.lighter(m_theme.isDark ? 90 : 110);
+    QPalette palette = paletteOf(m_theme);
     palette.setColor(QPalette::Window, color);
     setPalette(palette);
     const QString name = m_kind == Kind::Error     ? QStringLiteral("error")
                          : m_kind == Kind::Warning ? QStringLiteral("warning")
                                                    : QStringLiteral("info");
-    m_icon->setPixmap(themedIcon(name, theme.text, theme.axis).pixmap(20, 20));
-    m_close->setIcon(themedIcon(QStringLiteral("close"), theme.text, theme.axis));
+    m_icon->setPixmap(themedIcon(name, m_theme.text, m_theme.axis).pixmap(20, 20));
+    m_close->setIcon(themedIcon(QStringLiteral("close"), m_theme.text, m_theme.axis));
 }
 
 } // namespace driftscope

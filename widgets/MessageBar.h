@@ -2,6 +2,8 @@
 // One message across the window, with the action that helps. Hidden when there is nothing to say.
 #pragma once
 
+#include "Theme.h"
+
 #include <QFrame>
 
 class QAction;
@@ -21,13 +23,12 @@ public:
     /// `action`, if any, becomes a button; it is not owned.
     void showMessage(Kind kind, const QString& text, QAction* action = nullptr);
     [[nodiscard]] QString text() const;
-
-protected:
-    void changeEvent(QEvent* event) override;
+    void setTheme(const Theme& theme);
 
 private:
     void applyTheme();
 
+    Theme m_theme = Theme::light();
     Kind m_kind = Kind::Info;
     QLabel* m_icon;
     QLabel* m_text;

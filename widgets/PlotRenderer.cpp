@@ -16,21 +16,43 @@ namespace {
 
 constexpr int dotsPerInch = 96;
 
+/// Covers what a zoomed plot draws beyond its axes: SVG has no clipping in Qt. While it exists, on
+/// a layer of its own above the curves and below axes, title and legend.
+class OutsideMask : public QCPAbstractItem {
+public:
+    explicit OutsideMask(QCustomPlot& plot) : QCPAbstractItem(&plot) {
+        setClipToAxisRect(false);
+        plot.addLayer(QStringLiteral("mask"), plot.layer(QStringLiteral("main")));
+        setLayer(QStringLiteral("mask"));
+    }
+    double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
+
+protected:
+    void draw(QCPPainter* painter) override {
+        QRegion outside(mParentPlot->viewport());
+        outside -= mParentPlot->axisRect()->rect();
+        for (const QRect& rect : outside)
+            painter->fillRect(rect, Qt::white); // as all exports are
+    }
+};
+
 void paint(QCustomPlot& plot, QPaintDevice& device, QSize size, bool isVector) {
     QCPPainter painter(&device);
     painter.setMode(QCPPainter::pmVectorized, isVector);
     plot.toPainter(&painter, size.width(), size.height());
 }
 
-/// Replaces what says when a file was made by as many zeros, so that offsets in the file stay right.
+/// Overwrites when the file was made, and the random id that newer Qt gives it, without moving a
+/// byte: a PDF holds offsets into itself.
 void removeTimes(QByteArray& pdf) {
-    static const QRegularExpression times(
-        QStringLiteral("/CreationDate \\(D:([^)]*)\\)|/ID \\[([^\\]]*)\\]"));
-    auto match = times.globalMatch(QString::fromLatin1(pdf));
+    static const QRegularExpression marks(
+        QStringLiteral("/CreationDate \\(D:(\\d{14})|/ID \\[([^\\]]*)\\]"));
+    auto match = marks.globalMatch(QString::fromLatin1(pdf));
     while (match.hasNext()) {
         const QRegularExpressionMatch found = match.next();
-        const int group = found.lastCapturedIndex();
-        for (qsizetype i = found.capturedStart(group); i < found.capturedEnd(group); ++i)
+        if (found.hasCaptured(1))
+            pdf.replace(found.capturedStart(1), 14, "20000101000000");
+        for (qsizetype i = found.capturedStart(2); i >= 0 && i < found.capturedEnd(2); ++i)
             if (std::isxdigit(static_cast<unsigned char>(pdf[i])))
                 pdf[i] = '0';
     }
@@ -59,7 +81,15 @@ QByteArray renderSvg(QCustomPlot& plot, QSize size, const QString& title) {
     svg.setResolution(dotsPerInch);
     svg.setTitle(title);
     svg.setDescription(QStringLiteral("Driftscope"));
+    // A plot with several axis rects draws nothing beyond them.
+    auto* mask = plot.axisRectCount() == 1 ? new OutsideMask(plot) : nullptr;
     paint(plot, svg, size, true);
+    if (mask) {
+        plot.removeItem(mask);
+        plot.removeLayer(plot.layer(QStringLiteral("mask")));
+    }
+    // Qt's name for the default font is no family that other programs know.
+    bytes.replace("font-family=\"Sans Serif\"", "font-family=\"sans-serif\"");
     return bytes;
 }
 
@@ -85,9 +115,12 @@ QByteArray renderPdf(QCustomPlot& plot, QSize size, const QString& title) {
 
 QByteArray renderPlot(QCustomPlot& plot, PictureFormat format, QSize size, const QString& title) {
     switch (format) {
-    case PictureFormat::Png: return renderPng(plot, size);
-    case PictureFormat::Svg: return renderSvg(plot, size, title);
-    case PictureFormat::Pdf: return renderPdf(plot, size, title);
+    case PictureFormat::Png:
+        return renderPng(plot, size);
+    case PictureFormat::Svg:
+        return renderSvg(plot, size, title);
+    case PictureFormat::Pdf:
+        return renderPdf(plot, size, title);
     }
     return {};
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Draws a plot at an explicit size into the bytes of a picture file. The same plot gives the same bytes.
+// Draws a plot at an explicit size into the bytes of a picture file. The same plot gives the same
+// bytes.
 #pragma once
 
 #include <QByteArray>

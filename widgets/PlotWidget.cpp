@@ -72,9 +72,8 @@ void PlotWidget::setTheme(const Theme& theme) {
 
 void PlotWidget::setHint(const QString& text) {
     m_hint->setText(text);
-    static_cast<QStackedLayout*>(layout())->setCurrentWidget(text.isEmpty()
-                                                                 ? static_cast<QWidget*>(m_plot)
-                                                                 : m_hint);
+    static_cast<QStackedLayout*>(layout())->setCurrentWidget(
+        text.isEmpty() ? static_cast<QWidget*>(m_plot) : m_hint);
 }
 
 QByteArray PlotWidget::render(PictureFormat format, QSize size) {
@@ -113,13 +112,17 @@ void PlotWidget::scheduleReplot() {
 
 bool PlotWidget::eventFilter(QObject* watched, QEvent* event) {
     switch (event->type()) {
-    case QEvent::Resize: scheduleReplot(); break;
+    case QEvent::Resize:
+        scheduleReplot();
+        break;
     case QEvent::Leave:
         m_readout->hide();
         hideCrossHair();
         m_crossHairLayer->replot();
         break;
-    case QEvent::MouseMove: showReadout(static_cast<QMouseEvent*>(event)->pos()); break;
+    case QEvent::MouseMove:
+        showReadout(static_cast<QMouseEvent*>(event)->pos());
+        break;
     case QEvent::MouseButtonPress: {
         const auto* mouse = static_cast<QMouseEvent*>(event);
         m_pressed = mouse->button() == Qt::LeftButton ? std::optional(mouse->pos()) : std::nullopt;
@@ -127,14 +130,16 @@ bool PlotWidget::eventFilter(QObject* watched, QEvent* event) {
     }
     case QEvent::MouseButtonRelease: {
         const QPoint point = static_cast<QMouseEvent*>(event)->pos();
-        if (m_pressed &&
-            (point - *m_pressed).manhattanLength() < QApplication::startDragDistance())
+        if (m_pressed && (point - *m_pressed).manhattanLength() < QApplication::startDragDistance())
             pick(point);
         m_pressed.reset();
         break;
     }
-    case QEvent::MouseButtonDblClick: resetZoom(); break;
-    default: break;
+    case QEvent::MouseButtonDblClick:
+        resetZoom();
+        break;
+    default:
+        break;
     }
     return QWidget::eventFilter(watched, event);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the plots have in common: theme, throttled drawing, a cross-hair layer with a readout, picking,
-// zooming, and rendering to picture files. Its actions are its context menu.
+// What the plots have in common: theme, throttled drawing, a cross-hair layer with a readout,
+// picking, zooming, and rendering to picture files. Its actions are its context menu.
 #pragma once
 
 #include "PlotRenderer.h"

@@ -16,8 +16,8 @@ void ProgressDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opti
     QRect bar = option.rect.adjusted(3, option.rect.height() - 4, -3, -1);
     const bool isSelected = option.state.testFlag(QStyle::State_Selected);
     bar.setWidth(static_cast<int>(bar.width() * share));
-    painter->fillRect(bar, option.palette.color(isSelected ? QPalette::HighlightedText
-                                                           : QPalette::Highlight));
+    painter->fillRect(
+        bar, option.palette.color(isSelected ? QPalette::HighlightedText : QPalette::Highlight));
 }
 
 } // namespace driftscope

@@ -5,17 +5,20 @@
 
 #include "analysis/ViewData.h"
 
-#include <QScrollBar>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QScrollBar>
 
 namespace driftscope {
 namespace {
 
-QString escaped(const std::string& text) { return QString::fromStdString(text).toHtmlEscaped(); }
+QString escaped(const std::string& text) {
+    return QString::fromStdString(text).toHtmlEscaped();
+}
 
 QString row(const QString& name, const QString& html) {
-    return QStringLiteral("<tr><td style='padding-right:12px'><b>%1</b></td><td>%2</td></tr>").arg(name, html);
+    return QStringLiteral("<tr><td style='padding-right:12px'><b>%1</b></td><td>%2</td></tr>")
+        .arg(name, html);
 }
 
 QString firstDivergence(const RunComparison& comparison) {
@@ -66,11 +69,16 @@ RunDetails::RunDetails(QWidget* parent) : QTextBrowser(parent) {
 
 void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t> run) {
     if (!results || !run || *run >= results->runs.size()) {
-        setHtml(tr("Select a run to see what is known of it."));
+        const QString study = results ? QStringLiteral("<h3>%1</h3><p>%2</p>")
+                                            .arg(escaped(results->folder.study.name),
+                                                 escaped(results->folder.study.description))
+                                      : QString();
+        setHtml(study + tr("<p>Select a run to see what is known of it.</p>"));
         return;
     }
     const RunResult& result = results->runs[*run];
-    QString html = QStringLiteral("<h3>%1</h3><table>").arg(runName(*results, *run).toHtmlEscaped());
+    QString html =
+        QStringLiteral("<h3>%1</h3><table>").arg(runName(*results, *run).toHtmlEscaped());
     html += row(tr("State"), stateText(result.state).toHtmlEscaped());
     if (!result.message.empty())
         html += row(tr("Message"), escaped(result.message));
@@ -82,17 +90,21 @@ void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t>
         html += row(tr("Reference"), runName(*results, *result.reference).toHtmlEscaped());
     if (result.comparison && result.comparison->rows() > 0) {
         html += row(tr("First divergence"), firstDivergence(*result.comparison));
-        html += row(tr("At step %1").arg(result.comparison->steps.back()), finalValues(*result.comparison));
+        html += row(tr("At step %1").arg(result.comparison->steps.back()),
+                    finalValues(*result.comparison));
     }
     if (!result.verdict.kind.empty()) {
         QStringList evidence;
         for (const std::string& sentence : result.verdict.evidence)
             evidence << escaped(sentence);
-        html += row(tr("Verdict"), QStringLiteral("%1<br>%2").arg(escaped(result.verdict.kind),
-                                                                 evidence.join(QStringLiteral("<br>"))));
+        html += row(tr("Verdict"),
+                    QStringLiteral("%1<br>%2")
+                        .arg(escaped(result.verdict.kind), evidence.join(QStringLiteral("<br>"))));
     }
     const RunConfig& config = result.config;
-    html += row(tr("Data"), tr("%1, batch %2, %3").arg(escaped(config.data.kind)).arg(config.train.batch)
+    html += row(tr("Data"), tr("%1, batch %2, %3")
+                                .arg(escaped(config.data.kind))
+                                .arg(config.train.batch)
                                 .arg(escaped(config.train.order)));
     if (const QString line = environmentLine(result.environment); !line.isEmpty())
         html += row(tr("Environment"), line);

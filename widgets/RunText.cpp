@@ -5,10 +5,14 @@
 
 #include <QCoreApplication>
 
+#include <map>
+
 namespace driftscope {
 namespace {
 
-QString tr(const char* text) { return QCoreApplication::translate("RunText", text); }
+QString tr(const char* text) {
+    return QCoreApplication::translate("RunText", text);
+}
 
 QString text(std::string_view string) {
     return QString::fromUtf8(string.data(), static_cast<qsizetype>(string.size()));
@@ -26,17 +30,31 @@ QString metricName(Metric metric) {
                              : QStringLiteral("%1 (%2)").arg(text(info.title), text(info.unit));
 }
 
+QString stateWord(RunState state) {
+    switch (state) {
+    case RunState::Running:
+        return tr("running");
+    case RunState::Finished:
+        return tr("finished");
+    case RunState::Failed:
+        return tr("failed");
+    case RunState::Cancelled:
+        return tr("stopped");
+    case RunState::Unavailable:
+        return tr("unavailable");
+    }
+    return {};
+}
+
 QString stateText(std::optional<RunState> state) {
     if (!state)
         return tr("◌ waiting");
-    switch (*state) {
-    case RunState::Running: return tr("▶ running");
-    case RunState::Finished: return tr("✓ finished");
-    case RunState::Failed: return tr("✕ failed");
-    case RunState::Cancelled: return tr("■ stopped");
-    case RunState::Unavailable: return tr("∅ unavailable");
-    }
-    return {};
+    static const std::map<RunState, QString> shapes{{RunState::Running, QStringLiteral("▶")},
+                                                    {RunState::Finished, QStringLiteral("✓")},
+                                                    {RunState::Failed, QStringLiteral("✕")},
+                                                    {RunState::Cancelled, QStringLiteral("■")},
+                                                    {RunState::Unavailable, QStringLiteral("∅")}};
+    return QStringLiteral("%1 %2").arg(shapes.at(*state), stateWord(*state));
 }
 
 QString divergenceText(const StudyResults& results, std::size_t run, Metric metric) {

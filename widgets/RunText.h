@@ -16,6 +16,8 @@ QString runName(const StudyResults& results, std::size_t run);
 /// "relative L2 distance", with the unit if it has one.
 QString metricName(Metric metric);
 
+QString stateWord(RunState state);
+
 /// A shape and a word: "✓ finished".
 QString stateText(std::optional<RunState> state);
 

@@ -14,8 +14,9 @@ namespace {
 constexpr quintptr top = 0;
 
 bool haveSameRuns(const StudyResults& a, const StudyResults& b) {
-    return std::ranges::equal(a.runs, b.runs, {}, [](const RunResult& run) { return run.config.id; },
-                              [](const RunResult& run) { return run.config.id; }) &&
+    return std::ranges::equal(
+               a.runs, b.runs, {}, [](const RunResult& run) { return run.config.id; },
+               [](const RunResult& run) { return run.config.id; }) &&
            a.folder.path == b.folder.path;
 }
 
@@ -137,7 +138,9 @@ int RunTreeModel::rowCount(const QModelIndex& parent) const {
     return group ? static_cast<int>(group->runs.size()) : 0;
 }
 
-int RunTreeModel::columnCount(const QModelIndex&) const { return ColumnCount; }
+int RunTreeModel::columnCount(const QModelIndex&) const {
+    return ColumnCount;
+}
 
 const RunTreeModel::Group* RunTreeModel::groupAt(const QModelIndex& index) const {
     return index.isValid() && index.internalId() == top && !isFlat()
@@ -155,9 +158,9 @@ std::optional<std::size_t> RunTreeModel::runAt(const QModelIndex& index) const {
 Qt::CheckState RunTreeModel::checkState(const Group& group) const {
     const auto checked =
         std::ranges::count_if(group.runs, [&](std::size_t run) { return bool(m_isChecked[run]); });
-    return checked == 0                                                 ? Qt::Unchecked
+    return checked == 0                                                ? Qt::Unchecked
            : checked == static_cast<std::ptrdiff_t>(group.runs.size()) ? Qt::Checked
-                                                                        : Qt::PartiallyChecked;
+                                                                       : Qt::PartiallyChecked;
 }
 
 QVariant RunTreeModel::data(const QModelIndex& index, int role) const {
@@ -180,22 +183,33 @@ QVariant RunTreeModel::groupData(const Group& group, int column, int role) const
 
 QVariant RunTreeModel::runData(std::size_t run, int column, int role) const {
     switch (role) {
-    case RunRole: return static_cast<int>(run);
-    case ShareRole: return shareOf(run);
-    case Qt::ToolTipRole: return toolTip(run);
+    case RunRole:
+        return static_cast<int>(run);
+    case ShareRole:
+        return shareOf(run);
+    case Qt::ToolTipRole:
+        return toolTip(run);
     case Qt::DecorationRole:
         return column == Run ? QVariant(runSwatch(m_theme, run)) : QVariant();
     case Qt::CheckStateRole:
-        return column == Run ? QVariant(m_isChecked[run] ? Qt::Checked : Qt::Unchecked) : QVariant();
-    case Qt::DisplayRole: break;
-    default: return {};
+        return column == Run ? QVariant(m_isChecked[run] ? Qt::Checked : Qt::Unchecked)
+                             : QVariant();
+    case Qt::DisplayRole:
+        break;
+    default:
+        return {};
     }
     switch (column) {
-    case Run: return nameInGroup(run);
-    case State: return stateText(run);
-    case Progress: return progressText(run);
-    case Divergence: return divergenceText(run);
-    default: return {};
+    case Run:
+        return nameInGroup(run);
+    case State:
+        return stateText(run);
+    case Progress:
+        return progressText(run);
+    case Divergence:
+        return divergenceText(run);
+    default:
+        return {};
     }
 }
 
@@ -230,11 +244,16 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
     if (role != Qt::DisplayRole)
         return {};
     switch (section) {
-    case Run: return tr("Run");
-    case State: return tr("State");
-    case Progress: return tr("Progress");
-    case Divergence: return tr("Divergence");
-    default: return {};
+    case Run:
+        return tr("Run");
+    case State:
+        return tr("State");
+    case Progress:
+        return tr("Progress");
+    case Divergence:
+        return tr("Divergence");
+    default:
+        return {};
     }
 }
 
@@ -265,7 +284,7 @@ double RunTreeModel::shareOf(std::size_t run) const {
 }
 
 QString RunTreeModel::progressText(std::size_t run) const {
-    if (!stateOf(run))
+    if (!stateOf(run) || stateOf(run) == RunState::Unavailable)
         return {};
     return QStringLiteral("%1 %").arg(static_cast<int>(100 * shareOf(run)));
 }
@@ -277,9 +296,8 @@ QString RunTreeModel::divergenceText(std::size_t run) const {
 QString RunTreeModel::toolTip(std::size_t run) const {
     QString tip = runName(*m_results, run);
     const auto& status = m_statuses[run];
-    const QString message =
-        QString::fromStdString(status && !status->message.empty() ? status->message
-                                                                  : m_results->runs[run].message);
+    const QString message = QString::fromStdString(
+        status && !status->message.empty() ? status->message : m_results->runs[run].message);
     if (!message.isEmpty())
         tip += QLatin1Char('\n') + message;
     return tip;

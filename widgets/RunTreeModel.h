@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs of a study as a tree: grouped by the first axis, with state, progress and final divergence.
-// A check mark says whether a run's curves are shown.
+// The runs of a study as a tree: grouped by the first axis, with state, progress and final
+// divergence. A check mark says whether a run's curves are shown.
 #pragma once
 
 #include "Theme.h"
@@ -40,14 +40,16 @@ public:
     void checkAll();
     [[nodiscard]] QModelIndex indexOfRun(std::size_t run, int column = Run) const;
 
-    [[nodiscard]] QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
+    [[nodiscard]] QModelIndex index(int row, int column,
+                                    const QModelIndex& parent = {}) const override;
     [[nodiscard]] QModelIndex parent(const QModelIndex& child) const override;
     [[nodiscard]] int rowCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] int columnCount(const QModelIndex& parent = {}) const override;
     [[nodiscard]] QVariant data(const QModelIndex& index, int role) const override;
     bool setData(const QModelIndex& index, const QVariant& value, int role) override;
     [[nodiscard]] Qt::ItemFlags flags(const QModelIndex& index) const override;
-    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+    [[nodiscard]] QVariant headerData(int section, Qt::Orientation orientation,
+                                      int role) const override;
 
 signals:
     void checkedRunsChanged();
@@ -59,7 +61,9 @@ private:
     };
     void rebuild();
     void refresh(int firstColumn = Run, int lastColumn = Divergence);
-    [[nodiscard]] bool isFlat() const { return m_groups.size() == 1 && m_groups.front().title.isEmpty(); }
+    [[nodiscard]] bool isFlat() const {
+        return m_groups.size() == 1 && m_groups.front().title.isEmpty();
+    }
     [[nodiscard]] std::optional<std::size_t> runAt(const QModelIndex& index) const;
     [[nodiscard]] const Group* groupAt(const QModelIndex& index) const;
     [[nodiscard]] Qt::CheckState checkState(const Group& group) const;

@@ -26,7 +26,8 @@ RunsPanel::RunsPanel(QWidget* parent)
     m_filterEdit->setPlaceholderText(tr("Filter runs"));
     m_filterEdit->setAccessibleName(tr("Filter runs"));
     m_filterEdit->setClearButtonEnabled(true);
-    connect(m_filterEdit, &QLineEdit::textChanged, m_filter, &QSortFilterProxyModel::setFilterFixedString);
+    connect(m_filterEdit, &QLineEdit::textChanged, m_filter,
+            &QSortFilterProxyModel::setFilterFixedString);
 
     m_view->setObjectName(QStringLiteral("runTree"));
     m_view->setAccessibleName(tr("Runs of the study"));
@@ -56,7 +57,8 @@ RunsPanel::RunsPanel(QWidget* parent)
 void RunsPanel::setSelectedRun(std::optional<std::size_t> run) {
     if (run == selectedRun())
         return;
-    const QModelIndex index = run ? m_filter->mapFromSource(m_model->indexOfRun(*run)) : QModelIndex();
+    const QModelIndex index =
+        run ? m_filter->mapFromSource(m_model->indexOfRun(*run)) : QModelIndex();
     m_view->setCurrentIndex(index);
 }
 
@@ -70,8 +72,12 @@ void RunsPanel::setTheme(const Theme& theme) {
     m_view->setPalette(checkMarkPalette(theme));
 }
 
-void RunsPanel::focusFilter() { m_filterEdit->setFocus(Qt::ShortcutFocusReason); }
+void RunsPanel::focusFilter() {
+    m_filterEdit->setFocus(Qt::ShortcutFocusReason);
+}
 
-void RunsPanel::addMenuAction(QAction* action) { m_view->addAction(action); }
+void RunsPanel::addMenuAction(QAction* action) {
+    m_view->addAction(action);
+}
 
 } // namespace driftscope

@@ -57,8 +57,8 @@ void ScopeTree::setScopes(const std::vector<Scope>& scopes) {
         QTreeWidgetItem* owner =
             scope.kind == ScopeKind::Tensor ? ownerOf(scope, m_scopes, m_items) : nullptr;
         auto* item = owner ? new QTreeWidgetItem(owner) : new QTreeWidgetItem(this);
-        const QString name = scope.kind == ScopeKind::Model ? tr("whole model")
-                                                            : QString::fromStdString(scope.name);
+        const QString name =
+            scope.kind == ScopeKind::Model ? tr("whole model") : QString::fromStdString(scope.name);
         item->setText(0, name);
         item->setToolTip(0, name);
         item->setCheckState(0, scope.kind == ScopeKind::Model ? Qt::Checked : Qt::Unchecked);
@@ -91,7 +91,8 @@ void ScopeTree::checkOnly(ScopeKind kind) {
 
 void ScopeTree::selectScope(const std::optional<Scope>& scope) {
     const auto at = scope ? std::ranges::find(m_scopes, *scope) : m_scopes.end();
-    setCurrentItem(at == m_scopes.end() ? nullptr : m_items[static_cast<std::size_t>(at - m_scopes.begin())]);
+    setCurrentItem(at == m_scopes.end() ? nullptr
+                                        : m_items[static_cast<std::size_t>(at - m_scopes.begin())]);
 }
 
 void ScopeTree::check(const std::function<bool(const Scope&)>& isChecked) {
@@ -107,7 +108,8 @@ void ScopeTree::refreshSwatches() {
     m_isFilling = true;
     std::size_t style = 0;
     for (QTreeWidgetItem* item : m_items)
-        item->setIcon(0, item->checkState(0) == Qt::Checked ? lineSwatch(m_theme, style++) : QIcon());
+        item->setIcon(0,
+                      item->checkState(0) == Qt::Checked ? lineSwatch(m_theme, style++) : QIcon());
     m_isFilling = false;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What curves can be about (the model, its layers, their tensors) as a tree with check marks. The line
-// style of each checked one is shown beside it, as in the plot.
+// What curves can be about (the model, its layers, their tensors) as a tree with check marks. The
+// line style of each checked one is shown beside it, as in the plot.
 #pragma once
 
 #include "Theme.h"
@@ -21,8 +21,8 @@ class ScopeTree : public QTreeWidget {
 public:
     explicit ScopeTree(QWidget* parent = nullptr);
 
-    /// The model first, then layers, then tensors. Checks the model at first, and keeps the check marks
-    /// while the scopes are the same.
+    /// The model first, then layers, then tensors. Checks the model at first, and keeps the check
+    /// marks while the scopes are the same.
     void setScopes(const std::vector<Scope>& scopes);
     void setTheme(const Theme& theme);
 

@@ -44,10 +44,11 @@ StartPage::StartPage(const std::vector<Study>& studies, QWidget* parent) : QScro
     layout->setContentsMargins(24, 32, 24, 24);
     layout->setSpacing(16);
     layout->addWidget(makeLabel(tr("Where do two trainings part?"), 1.8, true, column));
-    layout->addWidget(makeLabel(tr("Run one training under many settings, with every weight of every step "
-                                   "recorded, and see which settings change the result. Choose a study, or "
-                                   "drop a study folder or run files here."),
-                                1.0, false, column));
+    layout->addWidget(
+        makeLabel(tr("Run one training under many settings, with every weight of every step "
+                     "recorded, and see which settings change the result. Choose a study, or "
+                     "drop a study folder or run files here."),
+                  1.0, false, column));
     for (const Study& study : studies)
         layout->addWidget(makeCard(study));
 
@@ -72,12 +73,14 @@ QWidget* StartPage::makeCard(const Study& study) {
     run->setObjectName(QStringLiteral("run:") + study.name);
     run->setAccessibleName(tr("Run %1").arg(study.name));
     run->setToolTip(tr("Run the study now, in a new folder under Documents"));
-    connect(run, &QPushButton::clicked, this, [this, name = study.name] { emit runRequested(name); });
+    connect(run, &QPushButton::clicked, this,
+            [this, name = study.name] { emit runRequested(name); });
     auto* edit = new QPushButton(tr("Edit…"), card);
     edit->setObjectName(QStringLiteral("edit:") + study.name);
     edit->setAccessibleName(tr("Edit %1").arg(study.name));
     edit->setToolTip(tr("Change the study or choose its folder before it runs"));
-    connect(edit, &QPushButton::clicked, this, [this, name = study.name] { emit editRequested(name); });
+    connect(edit, &QPushButton::clicked, this,
+            [this, name = study.name] { emit editRequested(name); });
 
     auto* text = new QVBoxLayout;
     text->setSpacing(4);

@@ -35,8 +35,8 @@ protected:
             const QTextCharFormat& format = found.capturedLength(1)   ? m_string
                                             : found.capturedLength(2) ? m_comment
                                                                       : m_section;
-            setFormat(static_cast<int>(found.capturedStart()), static_cast<int>(found.capturedLength()),
-                      format);
+            setFormat(static_cast<int>(found.capturedStart()),
+                      static_cast<int>(found.capturedLength()), format);
         }
     }
 
@@ -58,7 +58,8 @@ private:
 };
 
 StudyTextEditor::StudyTextEditor(QWidget* parent)
-    : QPlainTextEdit(parent), m_margin(new Margin(this)), m_highlighter(new TomlHighlighter(document())) {
+    : QPlainTextEdit(parent), m_margin(new Margin(this)),
+      m_highlighter(new TomlHighlighter(document())) {
     setObjectName(QStringLiteral("studyText"));
     setAccessibleName(tr("Study file"));
     setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
@@ -73,7 +74,8 @@ StudyTextEditor::StudyTextEditor(QWidget* parent)
 void StudyTextEditor::markLine(int line) {
     m_markedLine = line;
     QList<QTextEdit::ExtraSelection> marks;
-    if (const QTextBlock block = document()->findBlockByNumber(line - 1); line > 0 && block.isValid()) {
+    if (const QTextBlock block = document()->findBlockByNumber(line - 1);
+        line > 0 && block.isValid()) {
         QTextEdit::ExtraSelection mark;
         mark.cursor = QTextCursor(block);
         mark.format.setBackground(Theme::matching(palette()).error);
@@ -105,7 +107,8 @@ void StudyTextEditor::paintMargin(QPaintEvent* event) {
         const double height = blockBoundingRect(block).height();
         const bool isMarked = block.blockNumber() + 1 == m_markedLine;
         painter.setPen(isMarked ? theme.nonfinite : theme.mutedText);
-        painter.drawText(QRectF(0, y, m_margin->width() - 8, height), Qt::AlignRight | Qt::AlignVCenter,
+        painter.drawText(QRectF(0, y, m_margin->width() - 8, height),
+                         Qt::AlignRight | Qt::AlignVCenter,
                          QString::number(block.blockNumber() + 1));
         y += height;
         block = block.next();

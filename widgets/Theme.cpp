@@ -20,7 +20,7 @@ Theme Theme::light() {
     theme.error = QColor(0xfde1de);
     // Yellow is darkened: Okabe and Ito's own can't be seen as a line on white.
     theme.runs = {QColor(Qt::black), QColor(0x0072b2), QColor(0xd55e00), QColor(0x009e73),
-                  QColor(0xcc79a7), QColor(0xe69f00), QColor(0x56b4e9), QColor(0xa89a00)};
+                  QColor(0xcc79a7),  QColor(0xe69f00), QColor(0x56b4e9), QColor(0xa89a00)};
     return theme;
 }
 
@@ -75,7 +75,9 @@ QPalette checkMarkPalette(const Theme& theme) {
     return palette;
 }
 
-RunMarker runMarker(std::size_t run) { return static_cast<RunMarker>(run / paletteSize % 4); }
+RunMarker runMarker(std::size_t run) {
+    return static_cast<RunMarker>(run / paletteSize % 4);
+}
 
 Qt::PenStyle lineStyle(std::size_t scope) {
     static constexpr std::array styles = {Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine,

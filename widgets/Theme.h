@@ -14,17 +14,17 @@ inline constexpr std::size_t paletteSize = 8;
 
 struct Theme {
     bool isDark = false;
-    QColor background;    ///< of plots
+    QColor background; ///< of plots
     QColor text;
     QColor mutedText;
     QColor grid;
     QColor axis;
-    QColor accent;        ///< marks the selected step and what is hovered
-    QColor label;         ///< background of text that floats over a plot
-    QColor identical;     ///< heatmap cells with equal bits
-    QColor reference;     ///< heatmap cells of the reference itself
+    QColor accent;    ///< marks the selected step and what is hovered
+    QColor label;     ///< background of text that floats over a plot
+    QColor identical; ///< heatmap cells with equal bits
+    QColor reference; ///< heatmap cells of the reference itself
     QColor nonfinite;
-    QColor hatch;         ///< lines of unavailable cells
+    QColor hatch; ///< lines of unavailable cells
     QColor warning;
     QColor error;
     std::array<QColor, paletteSize> runs; ///< Okabe–Ito
@@ -40,8 +40,8 @@ struct Theme {
 /// A palette for the whole window, for systems that don't say whether they are dark.
 QPalette paletteOf(const Theme& theme);
 
-/// For item views with check marks: Fusion derives their outline from the window's colour, and makes it
-/// as dark as the background in dark surroundings.
+/// For item views with check marks: Fusion derives their outline from the window's colour, and
+/// makes it as dark as the background in dark surroundings.
 QPalette checkMarkPalette(const Theme& theme);
 
 /// Tells runs of one colour apart, where a study has more runs than there are colours.

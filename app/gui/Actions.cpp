@@ -18,12 +18,13 @@ class Maker {
 public:
     explicit Maker(QObject* parent) : m_parent(parent) {}
 
-    QAction* operator()(const char* name, const QString& text, const char* shortcut, const QString& tip,
-                        bool isCheckable = false) const {
+    QAction* operator()(const char* name, const QString& text, const char* shortcut,
+                        const QString& tip, bool isCheckable = false) const {
         auto* action = new QAction(text, m_parent);
         action->setObjectName(QLatin1String(name));
         action->setShortcut(QKeySequence(QLatin1String(shortcut)));
-        action->setToolTip(QStringLiteral("%1 (%2)").arg(tip, action->shortcut().toString(QKeySequence::NativeText)));
+        action->setToolTip(QStringLiteral("%1 (%2)").arg(
+            tip, action->shortcut().toString(QKeySequence::NativeText)));
         action->setStatusTip(tip);
         action->setCheckable(isCheckable);
         return action;
@@ -41,18 +42,22 @@ private:
     QObject* m_parent;
 };
 
-QString tr(const char* text) { return QCoreApplication::translate("Actions", text); }
+QString tr(const char* text) {
+    return QCoreApplication::translate("Actions", text);
+}
 
 } // namespace
 
 Actions::Actions(QObject* parent) {
     const Maker make(parent);
-    newStudy = make("newStudy", tr("&New study…"), "Ctrl+N", tr("Write a study, from a template or a file, and run it"));
+    newStudy = make("newStudy", tr("&New study…"), "Ctrl+N",
+                    tr("Write a study, from a template or a file, and run it"));
     openFolder = make("openFolder", tr("&Open study…"), "Ctrl+O", tr("Open a study folder"));
     openFiles = make("openFiles", tr("Open run &files…"), "Ctrl+Shift+O",
                      tr("Compare run files: the first is the reference"));
     showStart = make("showStart", tr("&Start page"), "Ctrl+Home", tr("Show the built-in studies"));
-    exportView = make("exportView", tr("&Export view…"), "Ctrl+E", tr("Save this view as PNG, SVG, PDF or CSV"));
+    exportView = make("exportView", tr("&Export view…"), "Ctrl+E",
+                      tr("Save this view as PNG, SVG, PDF or CSV"));
     quit = make("quit", tr("&Quit"), "Ctrl+Q", tr("Close the window"));
 
     // Short in the tool bar.
@@ -60,37 +65,53 @@ Actions::Actions(QObject* parent) {
     openFolder->setIconText(tr("Open"));
     exportView->setIconText(tr("Export"));
 
-    run = make("run", tr("&Run"), "Ctrl+R", tr("Run what has not finished in this study, or a copy of it in a new folder"));
-    stop = make("stop", tr("&Stop"), "Ctrl+.", tr("Stop the runs in flight; what they recorded stays"));
+    run = make("run", tr("&Run"), "Ctrl+R",
+               tr("Run what has not finished in this study, or a copy of it in a new folder"));
+    stop = make("stop", tr("&Stop"), "Ctrl+.",
+                tr("Stop the runs in flight; what they recorded stays"));
     useAsReference = make("useAsReference", tr("Use as &reference"), "Ctrl+Shift+R",
                           tr("Compare all runs with the selected one"));
-    onlyThisRun = make("onlyThisRun", tr("Show only &this run"), "Ctrl+T", tr("Show the curves of the selected run only"));
-    allRuns = make("allRuns", tr("Show &all runs"), "Ctrl+Shift+T", tr("Show the curves of all runs"));
-    filterRuns = make("filterRuns", tr("&Filter runs"), "Ctrl+F", tr("Type to filter the tree of runs"));
+    onlyThisRun = make("onlyThisRun", tr("Show only &this run"), "Ctrl+T",
+                       tr("Show the curves of the selected run only"));
+    allRuns =
+        make("allRuns", tr("Show &all runs"), "Ctrl+Shift+T", tr("Show the curves of all runs"));
+    filterRuns =
+        make("filterRuns", tr("&Filter runs"), "Ctrl+F", tr("Type to filter the tree of runs"));
 
     showCurves = make("showCurves", tr("&Curves"), "Ctrl+1", tr("Divergence against step"));
-    showHeatmap = make("showHeatmap", tr("&Heatmap"), "Ctrl+2", tr("Divergence over layers, steps, runs and settings"));
-    resetZoom = make("resetZoom", tr("Show e&verything"), "Ctrl+0", tr("Undo zooming and panning; a double click does too"));
-    logAxis = make("logAxis", tr("&Logarithmic axis"), "Ctrl+L", tr("Draw divergence on a logarithmic axis"), true);
+    showHeatmap = make("showHeatmap", tr("&Heatmap"), "Ctrl+2",
+                       tr("Divergence over layers, steps, runs and settings"));
+    resetZoom = make("resetZoom", tr("Show e&verything"), "Ctrl+0",
+                     tr("Undo zooming and panning; a double click does too"));
+    logAxis = make("logAxis", tr("&Logarithmic axis"), "Ctrl+L",
+                   tr("Draw divergence on a logarithmic axis"), true);
     logAxis->setChecked(true);
     firstStep = make("firstStep", tr("First step"), "Alt+Home", tr("Go to the first step"));
     previousStep = make("previousStep", tr("Previous step"), "Alt+Left", tr("Go back one step"));
     nextStep = make("nextStep", tr("Next step"), "Alt+Right", tr("Go forward one step"));
-    lastStep = make("lastStep", tr("Last step"), "Alt+End", tr("Go to the last step and follow it"));
-    focusReference = make("focusReference", tr("Choose reference"), "Alt+R", tr("Choose the run that others are compared with"));
-    focusMetric = make("focusMetric", tr("Choose metric"), "Alt+M", tr("Choose the quantity to show"));
+    lastStep =
+        make("lastStep", tr("Last step"), "Alt+End", tr("Go to the last step and follow it"));
+    focusReference = make("focusReference", tr("Choose reference"), "Alt+R",
+                          tr("Choose the run that others are compared with"));
+    focusMetric =
+        make("focusMetric", tr("Choose metric"), "Alt+M", tr("Choose the quantity to show"));
 
-    scopes = {make("scopeModel", tr("Model"), "Ctrl+Shift+1", tr("One curve for each run, of all its weights")),
+    scopes = {make("scopeModel", tr("Model"), "Ctrl+Shift+1",
+                   tr("One curve for each run, of all its weights")),
               make("scopeLayers", tr("Layers"), "Ctrl+Shift+2", tr("A curve for each layer")),
               make("scopeTensors", tr("Tensors"), "Ctrl+Shift+3", tr("A curve for each tensor"))};
     kinds = make.exclusive(
-        {make("layersBySteps", tr("Layers × steps"), "Ctrl+Shift+4", tr("Layers against steps, of one run"), true),
-         make("layersByRuns", tr("Layers × runs"), "Ctrl+Shift+5", tr("Layers against runs, at one step"), true),
+        {make("layersBySteps", tr("Layers × steps"), "Ctrl+Shift+4",
+              tr("Layers against steps, of one run"), true),
+         make("layersByRuns", tr("Layers × runs"), "Ctrl+Shift+5",
+              tr("Layers against runs, at one step"), true),
          make("settingsBySettings", tr("Settings × settings"), "Ctrl+Shift+6",
               tr("Two settings against each other, at one step; a third makes panels"), true)});
-    themes = make.exclusive({make("themeSystem", tr("As the &system"), "Ctrl+Shift+F1", tr("Light or dark as the system"), true),
-                             make("themeLight", tr("&Light"), "Ctrl+Shift+F2", tr("Light colours"), true),
-                             make("themeDark", tr("&Dark"), "Ctrl+Shift+F3", tr("Dark colours"), true)});
+    themes = make.exclusive(
+        {make("themeSystem", tr("As the &system"), "Ctrl+Shift+F1",
+              tr("Light or dark as the system"), true),
+         make("themeLight", tr("&Light"), "Ctrl+Shift+F2", tr("Light colours"), true),
+         make("themeDark", tr("&Dark"), "Ctrl+Shift+F3", tr("Dark colours"), true)});
     about = make("about", tr("&About Driftscope"), "Ctrl+F1", tr("Version and licence"));
 }
 

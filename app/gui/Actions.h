@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Every action of the window: object name, shortcut, tooltip. What they do is connected by the window.
+// Every action of the window: object name, shortcut, tooltip. What they do is connected by the
+// window.
 #pragma once
 
 #include <vector>

@@ -11,8 +11,10 @@
 
 namespace driftscope {
 
-CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions, QWidget* parent)
-    : QWidget(parent), m_selection(selection), m_plot(new CurvePlot(this)), m_scopes(new ScopeTree(this)),
+CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions,
+                       QWidget* parent)
+    : QWidget(parent), m_selection(selection), m_plot(new CurvePlot(this)),
+      m_scopes(new ScopeTree(this)),
       m_task(this, [this](CurveView view) { show(std::move(view)); }) {
     m_plot->setObjectName(QStringLiteral("curvePlot"));
     m_plot->setAccessibleName(tr("Divergence curves"));
@@ -46,9 +48,12 @@ CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeA
 
     connect(m_scopes, &ScopeTree::checkedScopesChanged, this, &CurvesPage::refresh);
     connect(m_scopes, &ScopeTree::scopeSelected, &m_selection, &Selection::setScope);
-    connect(&m_selection, &Selection::scopeChanged, this, [this] { m_scopes->selectScope(m_selection.scope()); });
-    connect(&m_selection, &Selection::runChanged, this, [this] { m_plot->setSelectedRun(m_selection.run()); });
-    connect(&m_selection, &Selection::stepChanged, this, [this] { m_plot->setMarkedStep(m_selection.step()); });
+    connect(&m_selection, &Selection::scopeChanged, this,
+            [this] { m_scopes->selectScope(m_selection.scope()); });
+    connect(&m_selection, &Selection::runChanged, this,
+            [this] { m_plot->setSelectedRun(m_selection.run()); });
+    connect(&m_selection, &Selection::stepChanged, this,
+            [this] { m_plot->setMarkedStep(m_selection.step()); });
     connect(m_plot, &PlotWidget::stepPicked, &m_selection, &Selection::setStep);
     connect(m_plot, &PlotWidget::runPicked, this, [this](int run) { m_selection.setRun(run); });
     connect(m_plot, &CurvePlot::scopePicked, &m_selection, &Selection::setScope);
@@ -103,11 +108,13 @@ QString CurvesPage::hint() const {
     if (!m_results || m_results->runs.empty())
         return tr("Open a study or run one, and its curves appear here.");
     if (m_results->runs.size() == 1)
-        return tr("One run alone has nothing to be compared with.\nOpen two run files together, or drop them here: "
+        return tr("One run alone has nothing to be compared with.\nOpen two run files together, or "
+                  "drop them here: "
                   "the first is the reference.");
     for (const RunResult& run : m_results->runs)
         if (run.comparison && m_choice.scopes.empty())
-            return tr("No layer is checked. Check the whole model, a layer or a tensor on the right.");
+            return tr(
+                "No layer is checked. Check the whole model, a layer or a tensor on the right.");
     for (const RunResult& run : m_results->runs)
         if (run.comparison)
             return tr("No run is checked. Check runs in the tree on the left.");

@@ -24,7 +24,8 @@ class CurvesPage : public QWidget {
 
 public:
     /// Both outlive the page. The actions check only the model, all layers, or all tensors.
-    CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions, QWidget* parent = nullptr);
+    CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions,
+               QWidget* parent = nullptr);
 
     void setResults(std::shared_ptr<const StudyResults> results);
     void setMetric(Metric metric);

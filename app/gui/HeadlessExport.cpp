@@ -21,7 +21,8 @@ std::size_t findRun(const StudyResults& results, const std::string& id) {
     std::string known;
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
         const std::string& candidate = results.runs[i].config.id;
-        if (candidate == id || (results.folder.path.empty() && std::filesystem::path(candidate).stem() == id))
+        if (candidate == id ||
+            (results.folder.path.empty() && std::filesystem::path(candidate).stem() == id))
             return i;
         known += (known.empty() ? "" : ", ") + candidate;
     }
@@ -42,8 +43,8 @@ std::vector<Scope> findScopes(const StudyResults& results, const std::string& wa
                                    : scope.name != wanted || scope.kind == ScopeKind::Model;
     });
     if (scopes.empty())
-        throw ExportError("--scope " + wanted + ": no such layer or tensor; allowed: model, layers, tensors, " +
-                          known);
+        throw ExportError("--scope " + wanted +
+                          ": no such layer or tensor; allowed: model, layers, tensors, " + known);
     // A layer and its only tensor may share a name: one curve is enough.
     if (kind == kinds.end())
         scopes.resize(1);
@@ -84,7 +85,8 @@ HeatmapView heatmapFor(const StudyResults& results, const Options& options) {
     choice.run = options.runId.empty() ? mostDivergentRun(results, choice.metric).value_or(0)
                                        : findRun(results, options.runId);
     if (choice.kind == HeatmapKind::LayersBySteps && !results.runs[choice.run].comparison)
-        throw ExportError(results.runs[choice.run].config.id + ": the reference is not compared with itself");
+        throw ExportError(results.runs[choice.run].config.id +
+                          ": the reference is not compared with itself");
     return makeHeatmap(results, choice);
 }
 
@@ -106,9 +108,11 @@ int exportHeadless(const Options& options, int argc, char** argv) {
         LiveResults live = openLive(classify(options.files));
         live.update(availableCores());
         const StudyResults& results = live.results();
-        if (std::ranges::none_of(results.runs, [](const RunResult& run) { return run.comparison.has_value(); }))
+        if (std::ranges::none_of(results.runs,
+                                 [](const RunResult& run) { return run.comparison.has_value(); }))
             throw ExportError(options.files.front().string() +
-                              ": nothing to show: it takes a reference and another run, both with recorded steps");
+                              ": nothing to show: it takes a reference and another run, both with "
+                              "recorded steps");
         if (options.view == "curves")
             writeView(curvesFor(results, options), options, argc, argv);
         else

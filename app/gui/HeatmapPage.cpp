@@ -22,7 +22,8 @@ QString text(const std::string& string) {
 
 } // namespace
 
-HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions, QWidget* parent)
+HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions,
+                         QWidget* parent)
     : QWidget(parent), m_selection(selection), m_plot(new HeatmapPlot(this)),
       m_task(this, [this](HeatmapView view) { show(std::move(view)); }) {
     m_plot->setObjectName(QStringLiteral("heatmapPlot"));
@@ -37,19 +38,20 @@ HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kind
     for (QAction* action : kindActions) {
         auto* button = new QToolButton(this);
         button->setDefaultAction(action);
-        // Fusion shows what is checked by a shade that can't be seen in dark colours.
-        button->setStyleSheet(QStringLiteral("QToolButton:checked { background: palette(highlight);"
-                                             " color: palette(highlighted-text); border-radius: 3px; }"));
         kinds->addWidget(button);
+        m_kinds.push_back(button);
     }
     kinds->addStretch(1);
     auto* controls = row();
-    m_rows = addCombo(*controls, QStringLiteral("heatmapRows"), tr("Rows"), tr("What the rows are"));
+    m_rows =
+        addCombo(*controls, QStringLiteral("heatmapRows"), tr("Rows"), tr("What the rows are"));
     m_rows->addItems({tr("layers"), tr("tensors")});
-    m_scope = addCombo(*controls, QStringLiteral("heatmapScope"), tr("Of"), tr("The weights that a cell is about"));
-    m_rowAxis = addCombo(*controls, QStringLiteral("heatmapRowAxis"), tr("Rows"), tr("Setting along the rows"));
-    m_columnAxis =
-        addCombo(*controls, QStringLiteral("heatmapColumnAxis"), tr("Columns"), tr("Setting along the columns"));
+    m_scope = addCombo(*controls, QStringLiteral("heatmapScope"), tr("Of"),
+                       tr("The weights that a cell is about"));
+    m_rowAxis = addCombo(*controls, QStringLiteral("heatmapRowAxis"), tr("Rows"),
+                         tr("Setting along the rows"));
+    m_columnAxis = addCombo(*controls, QStringLiteral("heatmapColumnAxis"), tr("Columns"),
+                            tr("Setting along the columns"));
     m_panelAxis = addCombo(*controls, QStringLiteral("heatmapPanelAxis"), tr("Panels"),
                            tr("One panel for each value of this setting"));
     controls->addStretch(1);
@@ -80,7 +82,8 @@ HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kind
     m_plot->setHint(hint());
 }
 
-QComboBox* HeatmapPage::addCombo(QHBoxLayout& layout, const QString& name, const QString& label, const QString& tip) {
+QComboBox* HeatmapPage::addCombo(QHBoxLayout& layout, const QString& name, const QString& label,
+                                 const QString& tip) {
     auto* caption = new QLabel(label, this);
     auto* combo = new QComboBox(this);
     combo->setObjectName(name);
@@ -116,14 +119,33 @@ void HeatmapPage::setMetric(Metric metric) {
 
 void HeatmapPage::setKind(HeatmapKind kind) {
     m_choice.kind = kind;
+    colorKinds();
     showControls();
     refresh();
 }
 
+void HeatmapPage::setTheme(const Theme& theme) {
+    m_plot->setTheme(theme);
+    colorKinds();
+}
+
+/// The style marks what is checked by a shade that can't be seen in dark colours.
+void HeatmapPage::colorKinds() {
+    for (QToolButton* button : m_kinds) {
+        QPalette colors;
+        if (button->isChecked()) {
+            colors.setColor(QPalette::Button, palette().color(QPalette::Highlight));
+            colors.setColor(QPalette::ButtonText, palette().color(QPalette::HighlightedText));
+        }
+        button->setPalette(colors);
+    }
+}
+
 void HeatmapPage::fillAxes() {
     chooseAxes(*m_results, m_choice);
-    const std::pair<QComboBox*, std::string> axes[] = {
-        {m_rowAxis, m_choice.rowAxis}, {m_columnAxis, m_choice.columnAxis}, {m_panelAxis, m_choice.panelAxis}};
+    const std::pair<QComboBox*, std::string> axes[] = {{m_rowAxis, m_choice.rowAxis},
+                                                       {m_columnAxis, m_choice.columnAxis},
+                                                       {m_panelAxis, m_choice.panelAxis}};
     for (const auto& [combo, chosen] : axes) {
         combo->clear();
         if (combo != m_rowAxis)
@@ -139,7 +161,8 @@ void HeatmapPage::fillScopes() {
     for (const Scope& scope : m_scopes)
         m_scope->addItem(text(scopeTitle(scope)));
     const auto chosen = std::ranges::find(m_scopes, m_selection.scope().value_or(Scope{}));
-    m_scope->setCurrentIndex(chosen == m_scopes.end() ? 0 : static_cast<int>(chosen - m_scopes.begin()));
+    m_scope->setCurrentIndex(
+        chosen == m_scopes.end() ? 0 : static_cast<int>(chosen - m_scopes.begin()));
 }
 
 void HeatmapPage::showControls() {
@@ -156,7 +179,8 @@ void HeatmapPage::showControls() {
 void HeatmapPage::refresh() {
     if (!m_results)
         return;
-    m_choice.run = m_selection.run().value_or(mostDivergentRun(*m_results, m_choice.metric).value_or(0));
+    m_choice.run =
+        m_selection.run().value_or(mostDivergentRun(*m_results, m_choice.metric).value_or(0));
     m_choice.step = m_selection.step();
     m_choice.perTensor = m_rows->currentIndex() == 1;
     if (m_scope->currentIndex() >= 0)
@@ -165,22 +189,26 @@ void HeatmapPage::refresh() {
     m_choice.columnAxis = m_columnAxis->currentData().toString().toStdString();
     m_choice.panelAxis = m_panelAxis->currentData().toString().toStdString();
     m_choice.maxColumns = static_cast<std::size_t>(std::max(200, m_plot->width()));
-    m_task.request([results = m_results, choice = m_choice] { return makeHeatmap(*results, choice); });
+    m_task.request(
+        [results = m_results, choice = m_choice] { return makeHeatmap(*results, choice); });
 }
 
 void HeatmapPage::selectRow(int row) {
     if (m_choice.kind == HeatmapKind::SettingsBySettings)
         return;
-    const std::string& title = m_plot->view().panels.front().rowLabels.at(static_cast<std::size_t>(row));
+    const std::string& title =
+        m_plot->view().panels.front().rowLabels.at(static_cast<std::size_t>(row));
     const auto scope = std::ranges::find_if(m_scopes, [&](const Scope& candidate) {
-        return scopeTitle(candidate) == title && (candidate.kind == ScopeKind::Tensor) == m_choice.perTensor;
+        return scopeTitle(candidate) == title &&
+               (candidate.kind == ScopeKind::Tensor) == m_choice.perTensor;
     });
     if (scope != m_scopes.end())
         m_selection.setScope(*scope);
 }
 
 void HeatmapPage::show(HeatmapView view) {
-    const bool isEmpty = std::ranges::all_of(view.panels, [](const HeatmapPanel& panel) { return panel.cells.empty(); });
+    const bool isEmpty = std::ranges::all_of(
+        view.panels, [](const HeatmapPanel& panel) { return panel.cells.empty(); });
     m_plot->setView(std::move(view));
     m_plot->setHint(isEmpty ? hint() : QString());
 }
@@ -192,7 +220,8 @@ QString HeatmapPage::hint() const {
         return tr("This needs a study with axes: settings that vary from run to run.");
     if (m_choice.kind == HeatmapKind::LayersBySteps && m_choice.run < m_results->runs.size() &&
         !m_results->runs[m_choice.run].reference)
-        return tr("The reference is not compared with itself. Select another run in the tree on the left.");
+        return tr("The reference is not compared with itself. Select another run in the tree on "
+                  "the left.");
     return tr("The heatmap appears when the reference and another run have recorded steps.");
 }
 

@@ -15,6 +15,7 @@
 class QAction;
 class QComboBox;
 class QHBoxLayout;
+class QToolButton;
 
 namespace driftscope {
 
@@ -24,18 +25,22 @@ class HeatmapPage : public QWidget {
     Q_OBJECT
 
 public:
-    /// Both outlive the page. The actions choose the kind, in the order of HeatmapKind, and are checkable.
-    HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions, QWidget* parent = nullptr);
+    /// Both outlive the page. The actions choose the kind, in the order of HeatmapKind, and are
+    /// checkable.
+    HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions,
+                QWidget* parent = nullptr);
 
     void setResults(std::shared_ptr<const StudyResults> results);
     void setMetric(Metric metric);
     void setKind(HeatmapKind kind);
-    void setTheme(const Theme& theme) { m_plot->setTheme(theme); }
+    void setTheme(const Theme& theme);
 
     [[nodiscard]] HeatmapPlot& plot() const { return *m_plot; }
 
 private:
-    QComboBox* addCombo(QHBoxLayout& layout, const QString& name, const QString& label, const QString& tip);
+    QComboBox* addCombo(QHBoxLayout& layout, const QString& name, const QString& label,
+                        const QString& tip);
+    void colorKinds();
     void fillAxes();
     void fillScopes();
     void showControls();
@@ -46,8 +51,9 @@ private:
 
     Selection& m_selection;
     HeatmapPlot* m_plot;
-    QComboBox* m_rows;   ///< layers or tensors
-    QComboBox* m_scope;  ///< what a cell is about
+    std::vector<QToolButton*> m_kinds;
+    QComboBox* m_rows;  ///< layers or tensors
+    QComboBox* m_scope; ///< what a cell is about
     QComboBox* m_rowAxis;
     QComboBox* m_columnAxis;
     QComboBox* m_panelAxis;

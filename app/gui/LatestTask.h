@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Computes on a thread of its own and hands the result to the GUI thread. A new request replaces one
-// that waits, so that at most one is computed and the latest always is.
+// Computes on a thread of its own and hands the result to the GUI thread. A new request replaces
+// one that waits, so that at most one is computed and the latest always is.
 #pragma once
 
 #include <QObject>

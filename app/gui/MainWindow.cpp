@@ -27,6 +27,7 @@
 #include <QStatusBar>
 
 #include <algorithm>
+#include <map>
 
 namespace driftscope {
 
@@ -96,18 +97,19 @@ void MainWindow::openPaths(const QStringList& paths) {
         m_message->showMessage(MessageBar::Kind::Error, text(error.what()));
         return;
     }
-    whenStopped(tr("Runs are in flight. Stop them and open the other study?"), [this, files] {
-        begin([&](StudySession& session) { session.open(files); });
-    });
+    whenStopped(tr("Runs are in flight. Stop them and open the other study?"),
+                [this, files] { begin([&](StudySession& session) { session.open(files); }); });
 }
 
 void MainWindow::runStudy(const Study& study, const fs::path& folder) {
-    whenStopped(tr("Runs are in flight. Stop them and run the other study?"), [this, study, folder] {
-        begin([&](StudySession& session) { session.run(study, folder); });
-    });
+    whenStopped(tr("Runs are in flight. Stop them and run the other study?"),
+                [this, study, folder] {
+                    begin([&](StudySession& session) { session.run(study, folder); });
+                });
 }
 
-/// A study takes the place of the open one when it has been opened, so that a wrong file changes nothing.
+/// A study takes the place of the open one when it has been opened, so that a wrong file changes
+/// nothing.
 void MainWindow::begin(const std::function<void(StudySession&)>& how) {
     m_candidate = std::make_unique<StudySession>();
     StudySession* session = m_candidate.get();
@@ -129,9 +131,11 @@ void MainWindow::adopt() {
     connect(session, &StudySession::statusesChanged, this, &MainWindow::takeStatuses);
     connect(session, &StudySession::started, this, &MainWindow::refreshActions);
     connect(session, &StudySession::stopped, this, &MainWindow::runsEnded);
+    connect(session, &StudySession::saved, this, &MainWindow::goOn);
     connect(session, &StudySession::problem, this, [this](const QString& what) {
         m_message->showMessage(MessageBar::Kind::Error, what);
         refreshActions();
+        goOn();
     });
     const fs::path path = session->path();
     m_settings.addRecent(text(path.string()));
@@ -146,7 +150,8 @@ void MainWindow::adopt() {
     takeResults();
     if (session->hasOpenedExisting())
         m_message->showMessage(MessageBar::Kind::Info,
-                               tr("%1 holds this study already: it is shown as it was recorded.").arg(text(path.string())),
+                               tr("%1 holds this study already: it is shown as it was recorded.")
+                                   .arg(text(path.string())),
                                m_actions.run);
 }
 
@@ -155,7 +160,8 @@ void MainWindow::whenStopped(const QString& question, std::function<void()> then
         then();
         return;
     }
-    auto* box = new QMessageBox(QMessageBox::Question, tr("Runs in flight"), question, QMessageBox::Cancel, this);
+    auto* box = new QMessageBox(QMessageBox::Question, tr("Runs in flight"), question,
+                                QMessageBox::Cancel, this);
     box->setObjectName(QStringLiteral("stopQuestion"));
     box->setInformativeText(tr("What they have recorded so far stays."));
     box->setAttribute(Qt::WA_DeleteOnClose);
@@ -194,17 +200,28 @@ void MainWindow::runsEnded() {
     statusBar()->clearMessage();
     refreshActions();
     refreshStatusBar();
+    std::map<RunState, int> counts;
     const std::size_t total = m_session->results()->runs.size();
-    std::size_t finished = 0;
     for (std::size_t run = 0; run < total; ++run)
-        finished += m_session->stateOf(run) == RunState::Finished;
-    if (finished == total)
-        m_message->showMessage(MessageBar::Kind::Info, tr("All %1 runs finished.").arg(total), m_actions.exportView);
-    else
-        m_message->showMessage(MessageBar::Kind::Warning,
-                               tr("%1 of %2 runs finished. Select one of the others in the tree to see why it did not.")
-                                   .arg(finished)
-                                   .arg(total));
+        ++counts[m_session->stateOf(run).value_or(RunState::Cancelled)];
+    if (counts.size() == 1 && counts.contains(RunState::Finished)) {
+        m_message->showMessage(MessageBar::Kind::Info, tr("All %1 runs finished.").arg(total),
+                               m_actions.exportView);
+    } else {
+        QStringList parts;
+        for (const auto& [state, count] : counts)
+            parts << QStringLiteral("%1 %2").arg(count).arg(stateWord(state));
+        m_message->showMessage(
+            MessageBar::Kind::Warning,
+            tr("Of %1 runs: %2. Select one in the tree to see why it did not finish.")
+                .arg(total)
+                .arg(parts.join(QStringLiteral(", "))));
+    }
+}
+
+void MainWindow::goOn() {
+    if (m_session->isRunning())
+        return;
     if (const auto then = std::exchange(m_afterStop, nullptr))
         then();
 }
@@ -247,7 +264,8 @@ void MainWindow::runBuiltIn(const QString& name) {
 }
 
 void MainWindow::chooseOpen(bool isFolder) {
-    auto* dialog = new QFileDialog(this, isFolder ? tr("Open a study folder") : tr("Open run files"));
+    auto* dialog =
+        new QFileDialog(this, isFolder ? tr("Open a study folder") : tr("Open run files"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setFileMode(isFolder ? QFileDialog::Directory : QFileDialog::ExistingFiles);
     if (!isFolder)
@@ -260,15 +278,16 @@ void MainWindow::chooseExportFile() {
     auto* dialog = new QFileDialog(this, tr("Export view"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilters({tr("PNG picture (*.png)"), tr("SVG drawing (*.svg)"), tr("PDF document (*.pdf)"),
-                            tr("CSV table (*.csv)")});
+    dialog->setNameFilters({tr("PNG picture (*.png)"), tr("SVG drawing (*.svg)"),
+                            tr("PDF document (*.pdf)"), tr("CSV table (*.csv)")});
     dialog->setDefaultSuffix(QStringLiteral("png"));
     connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
         dialog->setDefaultSuffix(filter.section(QStringLiteral("*."), 1).left(3));
     });
     const bool isCurves = m_views->currentWidget() == m_curves;
-    dialog->selectFile(QStringLiteral("%1-%2.png").arg(text(m_session->results()->folder.study.name),
-                                                       isCurves ? tr("curves") : tr("heatmap")));
+    dialog->selectFile(QStringLiteral("%1-%2.png")
+                           .arg(text(m_session->results()->folder.study.name),
+                                isCurves ? tr("curves") : tr("heatmap")));
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::exportTo);
     dialog->open();
 }
@@ -290,7 +309,8 @@ void MainWindow::exportTo(const QString& file) {
                 what = text(error.what());
             }
             QMetaObject::invokeMethod(
-                this, [this, kind, what] { m_message->showMessage(kind, what); }, Qt::QueuedConnection);
+                this, [this, kind, what] { m_message->showMessage(kind, what); },
+                Qt::QueuedConnection);
         });
     } catch (const ExportError& error) {
         m_message->showMessage(MessageBar::Kind::Error, text(error.what()));
@@ -310,7 +330,8 @@ void MainWindow::fillReferences() {
 
 void MainWindow::fillSteps() {
     const auto& runs = m_session->results()->runs;
-    const auto longest = std::ranges::max_element(runs, {}, [](const RunResult& run) { return run.steps.size(); });
+    const auto longest =
+        std::ranges::max_element(runs, {}, [](const RunResult& run) { return run.steps.size(); });
     m_steps = longest == runs.end() ? std::vector<std::int64_t>{} : longest->steps;
     const QSignalBlocker blocked(m_stepSlider);
     m_stepSlider->setEnabled(m_steps.size() > 1);
@@ -319,7 +340,9 @@ void MainWindow::fillSteps() {
         m_selection.setStep(m_steps.empty() ? 0 : m_steps.back());
 }
 
-void MainWindow::moveStep(int by) { m_stepSlider->setValue(m_stepSlider->value() + by); }
+void MainWindow::moveStep(int by) {
+    m_stepSlider->setValue(m_stepSlider->value() + by);
+}
 
 void MainWindow::setMetric(int index) {
     m_metric = metrics()[static_cast<std::size_t>(index)].metric;
@@ -350,8 +373,9 @@ void MainWindow::refreshActions() {
     const bool isRunning = hasStudy && m_session->isRunning();
     m_actions.run->setEnabled(!isRunning);
     m_actions.stop->setEnabled(isRunning);
-    for (QAction* action : {m_actions.exportView, m_actions.useAsReference, m_actions.onlyThisRun, m_actions.allRuns,
-                            m_actions.filterRuns, m_actions.showCurves, m_actions.showHeatmap})
+    for (QAction* action :
+         {m_actions.exportView, m_actions.useAsReference, m_actions.onlyThisRun, m_actions.allRuns,
+          m_actions.filterRuns, m_actions.showCurves, m_actions.showHeatmap})
         action->setEnabled(hasStudy);
     m_reference->setEnabled(hasStudy);
     m_metrics->setEnabled(hasStudy);
@@ -380,7 +404,8 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return;
     }
     m_settings.geometry = saveGeometry();
-    m_settings.state = saveState();
+    if (m_session) // before that the docks are hidden
+        m_settings.state = saveState();
     m_settings.save();
     event->accept();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The window: the runs of a study in a tree, their curves and heatmaps, and what can be done with them.
+// The window: the runs of a study in a tree, their curves and heatmaps, and what can be done with
+// them.
 #pragma once
 
 #include "Actions.h"
@@ -74,6 +75,7 @@ private:
     void takeResults();
     void takeStatuses();
     void runsEnded();
+    void goOn(); ///< with what waited for the runs to stop and their results to be saved
     void runAgain();
     void editStudy(const QString& text, const std::filesystem::path& source);
     void editBuiltIn(const QString& name);

@@ -40,10 +40,12 @@ std::vector<StartPage::Study> startStudies() {
     std::vector<StartPage::Study> studies;
     for (const BuiltInStudy& builtIn : builtInStudies()) {
         const Study study = loadStudy(std::string(builtIn.name));
-        studies.push_back({text(study.name), text(study.description), MainWindow::tr("%1 runs").arg(expand(study).size())});
+        studies.push_back({text(study.name), text(study.description),
+                           MainWindow::tr("%1 runs").arg(expand(study).size())});
     }
     // The quickest first.
-    std::ranges::stable_partition(studies, [](const auto& study) { return study.name == QLatin1String("quickstart"); });
+    std::ranges::stable_partition(
+        studies, [](const auto& study) { return study.name == QLatin1String("quickstart"); });
     return studies;
 }
 
@@ -63,7 +65,8 @@ void MainWindow::buildCentre() {
     m_centre->addWidget(m_start);
     m_centre->addWidget(m_views);
 
-    for (PlotWidget* plot : {static_cast<PlotWidget*>(&m_curves->plot()), static_cast<PlotWidget*>(&m_heatmap->plot())})
+    for (PlotWidget* plot : {static_cast<PlotWidget*>(&m_curves->plot()),
+                             static_cast<PlotWidget*>(&m_heatmap->plot())})
         plot->addActions({m_actions.exportView, m_actions.resetZoom});
     m_curves->plot().addAction(m_actions.logAxis);
 
@@ -77,7 +80,8 @@ void MainWindow::buildCentre() {
 
     connect(m_start, &StartPage::runRequested, this, &MainWindow::runBuiltIn);
     connect(m_start, &StartPage::editRequested, this, &MainWindow::editBuiltIn);
-    connect(m_start, &StartPage::openRequested, this, [this](const QString& path) { openPaths({path}); });
+    connect(m_start, &StartPage::openRequested, this,
+            [this](const QString& path) { openPaths({path}); });
 }
 
 void MainWindow::addToggle(QAction* toggle, const QString& name, const char* shortcut) {
@@ -93,7 +97,8 @@ void MainWindow::buildDocks() {
     m_details = new RunDetails(this);
     m_details->setObjectName(QStringLiteral("runDetails"));
     m_details->setAccessibleName(tr("The selected run"));
-    const auto add = [this](const char* name, const QString& title, QWidget* widget, const char* shortcut) {
+    const auto add = [this](const char* name, const QString& title, QWidget* widget,
+                            const char* shortcut) {
         auto* dock = new QDockWidget(title, this);
         dock->setObjectName(QLatin1String(name));
         dock->setWidget(widget);
@@ -159,14 +164,17 @@ void MainWindow::buildToolBar() {
     m_stepSlider->setEnabled(false);
     label(tr("Step"), m_stepSlider);
     m_stepLabel = new QLabel(QStringLiteral("0"), bar);
-    m_stepLabel->setMinimumWidth(m_stepLabel->fontMetrics().horizontalAdvance(QStringLiteral("000000")));
+    m_stepLabel->setMinimumWidth(
+        m_stepLabel->fontMetrics().horizontalAdvance(QStringLiteral("000000")));
     bar->addWidget(m_stepLabel);
     bar->addSeparator();
     bar->addAction(m_actions.exportView);
 }
 
 void MainWindow::connectActions() {
-    const auto on = [this](QAction* action, auto call) { connect(action, &QAction::triggered, this, call); };
+    const auto on = [this](QAction* action, auto call) {
+        connect(action, &QAction::triggered, this, call);
+    };
     on(m_actions.newStudy, [this] { editBuiltIn(QString()); });
     on(m_actions.openFolder, [this] { chooseOpen(true); });
     on(m_actions.openFiles, [this] { chooseOpen(false); });
@@ -202,14 +210,17 @@ void MainWindow::connectActions() {
     for (std::size_t i = 0; i < m_actions.scopes.size(); ++i)
         on(m_actions.scopes[i], [this, kind = scopeKinds[i]] { m_curves->checkOnly(kind); });
     for (std::size_t i = 0; i < m_actions.kinds.size(); ++i)
-        on(m_actions.kinds[i], [this, kind = static_cast<HeatmapKind>(i)] { m_heatmap->setKind(kind); });
+        on(m_actions.kinds[i],
+           [this, kind = static_cast<HeatmapKind>(i)] { m_heatmap->setKind(kind); });
     for (std::size_t i = 0; i < m_actions.themes.size(); ++i)
-        on(m_actions.themes[i], [this, choice = static_cast<WindowSettings::ThemeChoice>(i)] { chooseTheme(choice); });
+        on(m_actions.themes[i],
+           [this, choice = static_cast<WindowSettings::ThemeChoice>(i)] { chooseTheme(choice); });
     on(m_actions.about, [this] {
-        QMessageBox::about(this, tr("About Driftscope"),
-                           tr("<b>%1</b><p>Finds out why two trainings that should be identical are not."
-                              "<p>Free software under the GNU General Public License, version 3 or later.")
-                               .arg(text(generatorName())));
+        QMessageBox::about(
+            this, tr("About Driftscope"),
+            tr("<b>%1</b><p>Finds out why two trainings that should be identical are not."
+               "<p>Free software under the GNU General Public License, version 3 or later.")
+                .arg(text(generatorName())));
     });
 }
 
@@ -221,7 +232,8 @@ void MainWindow::connectSelection() {
     });
     connect(&m_runs->model(), &RunTreeModel::checkedRunsChanged, this,
             [this] { m_curves->setRuns(m_runs->model().checkedRuns()); });
-    connect(m_reference, &QComboBox::activated, this, [this](int run) { m_session->setReference(run); });
+    connect(m_reference, &QComboBox::activated, this,
+            [this](int run) { m_session->setReference(run); });
     connect(m_metrics, &QComboBox::activated, this, &MainWindow::setMetric);
     connect(m_stepSlider, &QSlider::valueChanged, this, [this](int index) {
         m_followsLastStep = index == m_stepSlider->maximum();
@@ -238,9 +250,15 @@ void MainWindow::chooseTheme(WindowSettings::ThemeChoice choice) {
     m_settings.theme = choice;
     m_actions.themes[static_cast<std::size_t>(choice)]->setChecked(true);
     switch (choice) {
-    case WindowSettings::ThemeChoice::System: QApplication::setPalette(QPalette()); break;
-    case WindowSettings::ThemeChoice::Light: QApplication::setPalette(paletteOf(Theme::light())); break;
-    case WindowSettings::ThemeChoice::Dark: QApplication::setPalette(paletteOf(Theme::dark())); break;
+    case WindowSettings::ThemeChoice::System:
+        QApplication::setPalette(QPalette());
+        break;
+    case WindowSettings::ThemeChoice::Light:
+        QApplication::setPalette(paletteOf(Theme::light()));
+        break;
+    case WindowSettings::ThemeChoice::Dark:
+        QApplication::setPalette(paletteOf(Theme::dark()));
+        break;
     }
     applyTheme();
 }
@@ -255,6 +273,7 @@ void MainWindow::applyTheme() {
     const Theme theme = Theme::matching(palette());
     m_actions.setTheme(theme);
     m_runs->setTheme(theme);
+    m_message->setTheme(theme);
     m_curves->setTheme(theme);
     m_heatmap->setTheme(theme);
 }

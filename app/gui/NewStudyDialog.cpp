@@ -104,7 +104,9 @@ void NewStudyDialog::chooseTemplate(int index) {
     m_template->setCurrentIndex(index);
 }
 
-void NewStudyDialog::startWith(const QString& builtIn) { chooseTemplate(std::max(0, m_template->findText(builtIn))); }
+void NewStudyDialog::startWith(const QString& builtIn) {
+    chooseTemplate(std::max(0, m_template->findText(builtIn)));
+}
 
 void NewStudyDialog::startWith(const QString& studyText, const fs::path& source) {
     m_source = source;
@@ -114,10 +116,11 @@ void NewStudyDialog::startWith(const QString& studyText, const fs::path& source)
 }
 
 void NewStudyDialog::loadFile() {
-    QFileDialog::getOpenFileContent(tr("Study files (*.toml)"), [this](const QString& name, const QByteArray& content) {
-        if (!name.isEmpty())
-            startWith(QString::fromUtf8(content), fs::path(name.toStdString()));
-    });
+    QFileDialog::getOpenFileContent(
+        tr("Study files (*.toml)"), [this](const QString& name, const QByteArray& content) {
+            if (!name.isEmpty())
+                startWith(QString::fromUtf8(content), fs::path(name.toStdString()));
+        });
 }
 
 void NewStudyDialog::browseFolder() {
@@ -150,9 +153,10 @@ void NewStudyDialog::check() {
             what.remove(0, text(source).size());
         const QRegularExpressionMatch match = place.match(what);
         m_text->markLine(match.captured(1).toInt());
-        m_verdict->setText(match.hasMatch()
-                               ? tr("Line %1: %2").arg(match.captured(1), what.mid(match.capturedLength()))
-                               : what);
+        m_verdict->setText(
+            match.hasMatch()
+                ? tr("Line %1: %2").arg(match.captured(1), what.mid(match.capturedLength()))
+                : what);
     }
     m_run->setEnabled(m_study.has_value());
 }

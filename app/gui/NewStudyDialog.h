@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Writes a study: a template or a file to begin with, its text with errors shown at their line, and the
-// folder to run it in.
+// Writes a study: a template or a file to begin with, its text with errors shown at their line, and
+// the folder to run it in.
 #pragma once
 
 #include "study/Study.h"

@@ -21,15 +21,15 @@ struct Options {
     std::string view = "curves";      ///< curves or heatmap
     std::filesystem::path exportFile; ///< "": open the window
     std::string metric = "rel_l2";
-    std::string scope;                ///< model, layers, tensors, or a name; "": what suits the view
+    std::string scope; ///< model, layers, tensors, or a name; "": what suits the view
     std::string kind = "layers-steps";
     std::string runId;
     std::optional<std::int64_t> step; ///< none: the last
     QSize size;
 };
 
-/// The options, or the exit code where there is nothing more to do: 0 after --help and --version, 2 after
-/// bad input. Prints what belongs to that.
+/// The options, or the exit code where there is nothing more to do: 0 after --help and --version, 2
+/// after bad input. Prints what belongs to that.
 std::variant<Options, int> parseOptions(int argc, const char* const* argv);
 
 } // namespace driftscope

@@ -66,7 +66,8 @@ void ResultsFeed::serve(const std::stop_token& stop) {
             m_callbacks.problem(error.what());
         }
         std::unique_lock held(m_mutex);
-        m_changed.wait_for(held, stop, pause, [this] { return m_requests.save || m_requests.reference; });
+        m_changed.wait_for(held, stop, pause,
+                           [this] { return m_requests.save || m_requests.reference; });
     }
 }
 

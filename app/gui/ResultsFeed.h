@@ -20,10 +20,10 @@ public:
 
     /// All are called on the feed's thread.
     struct Callbacks {
-        std::function<void(Snapshot)> opened;            ///< once, before anything has been compared
+        std::function<void(Snapshot)> opened; ///< once, before anything has been compared
         std::function<void(Snapshot)> updated;
-        std::function<void(std::string)> failed;         ///< could not be opened; nothing follows
-        std::function<void(std::string)> problem;        ///< an update or saving failed; may go on
+        std::function<void(std::string)> failed;  ///< could not be opened; nothing follows
+        std::function<void(std::string)> problem; ///< an update or saving failed; may go on
         std::function<void()> saved;
     };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "StudyInput.h"
 
-
 namespace driftscope {
 
 namespace fs = std::filesystem;
@@ -39,8 +38,9 @@ StudyInput classify(const std::vector<fs::path>& paths) {
         return classifyOne(paths.front());
     for (const fs::path& path : paths)
         if (!std::holds_alternative<RunFilesInput>(classifyOne(path)))
-            throw StudyError(path.string() +
-                             ": several files at once must all be run files; open a study by itself");
+            throw StudyError(
+                path.string() +
+                ": several files at once must all be run files; open a study by itself");
     return RunFilesInput{paths};
 }
 

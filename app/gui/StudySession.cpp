@@ -29,7 +29,8 @@ StudySession::~StudySession() {
 
 void StudySession::open(const std::vector<std::filesystem::path>& paths) {
     follow([paths] { return openLive(classify(paths)); });
-    m_input = paths.size() == 1 ? StudyInput(FolderInput{paths.front()}) : StudyInput(RunFilesInput{paths});
+    m_input = paths.size() == 1 ? StudyInput(FolderInput{paths.front()})
+                                : StudyInput(RunFilesInput{paths});
 }
 
 void StudySession::run(const Study& study, const std::filesystem::path& folder) {
@@ -38,7 +39,8 @@ void StudySession::run(const Study& study, const std::filesystem::path& folder) 
     const auto runs = std::make_shared<std::vector<std::size_t>>();
     follow(
         [study, folder, exists, runs] {
-            StudyFolder opened = exists ? openStudyFolder(folder) : createStudyFolder(folder, study);
+            StudyFolder opened =
+                exists ? openStudyFolder(folder) : createStudyFolder(folder, study);
             *runs = opened.unfinishedRuns();
             return LiveResults(std::move(opened));
         },
@@ -61,7 +63,9 @@ void StudySession::resume(const std::filesystem::path& folder) {
 }
 
 void StudySession::follow(std::function<LiveResults()> open, RunsToStart runs) {
-    const auto post = [this](auto call) { QMetaObject::invokeMethod(this, call, Qt::QueuedConnection); };
+    const auto post = [this](auto call) {
+        QMetaObject::invokeMethod(this, call, Qt::QueuedConnection);
+    };
     m_feed = std::make_unique<ResultsFeed>(
         std::move(open), availableCores(),
         ResultsFeed::Callbacks{
@@ -74,10 +78,17 @@ void StudySession::follow(std::function<LiveResults()> open, RunsToStart runs) {
                             start(*runs);
                     });
                 },
-            .updated = [this, post](Results results) { post([this, results] { takeResults(results); }); },
-            .failed = [this, post](const std::string& what) { post([this, what] { emit failed(text(what)); }); },
-            .problem = [this, post](const std::string& what) { post([this, what] { emit problem(text(what)); }); },
-            .saved = [] {},
+            .updated = [this,
+                        post](Results results) { post([this, results] { takeResults(results); }); },
+            .failed =
+                [this, post](const std::string& what) {
+                    post([this, what] { emit failed(text(what)); });
+                },
+            .problem =
+                [this, post](const std::string& what) {
+                    post([this, what] { emit problem(text(what)); });
+                },
+            .saved = [this, post] { post([this] { emit saved(); }); },
         });
 }
 
@@ -96,7 +107,8 @@ void StudySession::takeResults(Results results) {
 
 void StudySession::start(std::vector<std::size_t> runs) {
     try {
-        const RunManager::Options options{.worker = findWorker(), .cores = availableCores(), .runs = std::move(runs)};
+        const RunManager::Options options{
+            .worker = findWorker(), .cores = availableCores(), .runs = std::move(runs)};
         m_clock.start();
         m_statuses.clear();
         m_manager = std::make_unique<RunManager>(m_results->folder, options, [this] {
@@ -133,7 +145,9 @@ void StudySession::stop() {
         m_manager->requestStop();
 }
 
-void StudySession::setReference(std::size_t run) { m_feed->setReference(run); }
+void StudySession::setReference(std::size_t run) {
+    m_feed->setReference(run);
+}
 
 std::optional<RunState> StudySession::stateOf(std::size_t run) const {
     const auto known = std::ranges::find(m_statuses, run, &RunStatus::run);
@@ -143,7 +157,8 @@ std::optional<RunState> StudySession::stateOf(std::size_t run) const {
 bool StudySession::canResume() const {
     const auto isUnfinished = [](const RunResult& run) { return run.state != RunState::Finished; };
     const auto isRunningNow = [](const RunResult& run) { return run.state == RunState::Running; };
-    return m_results && !m_results->folder.path.empty() && std::ranges::any_of(m_results->runs, isUnfinished) &&
+    return m_results && !m_results->folder.path.empty() &&
+           std::ranges::any_of(m_results->runs, isUnfinished) &&
            std::ranges::none_of(m_results->runs, isRunningNow);
 }
 
@@ -182,8 +197,10 @@ StudySession::Progress StudySession::progress() const {
     }
     progress.coresInUse = std::min(progress.coresInUse, progress.cores);
     if (done > 0) {
-        const double total = known / static_cast<double>(counted) * static_cast<double>(m_statuses.size());
-        progress.secondsLeft = static_cast<double>(m_clock.elapsed()) / 1000 * (total - done) / done;
+        const double total =
+            known / static_cast<double>(counted) * static_cast<double>(m_statuses.size());
+        progress.secondsLeft =
+            static_cast<double>(m_clock.elapsed()) / 1000 * (total - done) / done;
     }
     return progress;
 }

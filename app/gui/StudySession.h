@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One open study: its results, its runs in flight, and the threads that serve both. Lives on the GUI
-// thread; what other threads report arrives there as queued calls.
+// One open study: its results, its runs in flight, and the threads that serve both. Lives on the
+// GUI thread; what other threads report arrives there as queued calls.
 #pragma once
 
 #include "ResultsFeed.h"
@@ -29,11 +29,12 @@ public:
 
     /// Ends with opened() or failed(). One of the two, once.
     void open(const std::vector<std::filesystem::path>& paths);
-    /// Writes the study into a new folder and runs it. Where the folder holds a study already, that one
-    /// is opened instead and hasOpenedExisting() says so.
+    /// Writes the study into a new folder and runs it. Where the folder holds a study already, that
+    /// one is opened instead and hasOpenedExisting() says so.
     void run(const Study& study, const std::filesystem::path& folder);
 
-    /// Opens a study folder and runs what has not finished in it; what those runs recorded is removed.
+    /// Opens a study folder and runs what has not finished in it; what those runs recorded is
+    /// removed.
     void resume(const std::filesystem::path& folder);
     /// Asks the runs in flight to stop; stopped() follows.
     void stop();
@@ -66,6 +67,7 @@ signals:
     void resultsChanged();
     void statusesChanged();
     void started();
+    void saved();   ///< after stopped(): study.h5 is written
     void stopped(); ///< all runs have ended, of themselves or because they were stopped
 
 private:

@@ -20,7 +20,8 @@ std::optional<std::size_t> mostDivergentRun(const StudyResults& results, Metric 
         const auto& comparison = results.runs[i].comparison;
         if (!comparison || comparison->rows() == 0)
             continue;
-        if (const double value = comparison->value(metric, comparison->rows() - 1, 0); value > most) {
+        if (const double value = comparison->value(metric, comparison->rows() - 1, 0);
+            value > most) {
             most = value;
             farthest = i;
         }

@@ -58,7 +58,8 @@ QByteArray exported(const HeatmapView& view, ExportFormat format, QSize size) {
 void writeWhole(const std::filesystem::path& file, const QByteArray& bytes) {
     QSaveFile out(QString::fromStdString(file.string()));
     if (!out.open(QIODevice::WriteOnly) || out.write(bytes) != bytes.size() || !out.commit())
-        throw ExportError(file.string() + ": cannot be written: " + out.errorString().toStdString());
+        throw ExportError(file.string() +
+                          ": cannot be written: " + out.errorString().toStdString());
 }
 
 } // namespace driftscope

@@ -14,7 +14,8 @@
 namespace {
 
 bool hasDisplay() {
-    return std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY") || std::getenv("QT_QPA_PLATFORM");
+    return std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY") ||
+           std::getenv("QT_QPA_PLATFORM");
 }
 
 } // namespace
@@ -39,7 +40,8 @@ int main(int argc, char** argv) {
         return 2;
     }
     if (!hasDisplay()) {
-        std::cerr << "driftscope: no display; use --export to write a view to a file, or driftscope-cli\n";
+        std::cerr << "driftscope: no display; use --export to write a view to a file, or "
+                     "driftscope-cli\n";
         return 2;
     }
 
@@ -52,7 +54,8 @@ int main(int argc, char** argv) {
     MainWindow window;
     window.show();
     if (study) {
-        window.runStudy(*study, options.output.empty() ? std::filesystem::path(study->name) : options.output);
+        window.runStudy(*study, options.output.empty() ? std::filesystem::path(study->name)
+                                                       : options.output);
     } else if (!options.files.empty()) {
         QStringList files;
         for (const std::filesystem::path& file : options.files)

@@ -58,6 +58,10 @@ class Accumulation(ParityTest):
         self.assert_parity(FASHION, {"train": {"steps": 5}, "record": {"gradients": "full"},
                                      "axes": {"accumulation": [1, 2, 3, 4, 16]}})
 
+
+@needs_torch
+@needs_fashion
+class IncompleteBatch(ParityTest):
     def test_incomplete_last_batch(self):
         # 38 samples: batches of 16, 16 and 6; 4 does not divide 6, and 16 is more than 6
         self.assert_parity(FASHION, {"data": {"limit": 38}, "train": {"epochs": 2.0, "optimizer": "sgd"},

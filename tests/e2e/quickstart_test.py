@@ -42,13 +42,13 @@ class Quickstart(harness.EndToEndTest):
 
     @unittest.skipUnless(has_fashion, "dataset-fashion-mnist is not installed")
     def test_gradient_accumulation_with_few_steps(self):
-        self.cli("run", "gradient-accumulation", "--set", "steps=2", "-o", "out")
+        self.cli("run", "gradient-accumulation", "--set", "steps=2", "--set", "optimizer=adam", "-o", "out")
         runs = self.runs()
-        first = self.only(runs, accumulation=1, optimizer="adam", repeat=1)
+        first = self.only(runs, accumulation=1, repeat=1)
         for run in runs.values():
             if run is not first and run["settings"] == {**first["settings"], "repeat": 2}:
                 self.assertIs(run["identical"], True)
-            if run["settings"]["accumulation"] > 1 and run["settings"]["optimizer"] == "adam":
+            if run["settings"]["accumulation"] > 1:
                 self.assertIs(run["identical"], False)
 
 

@@ -9,6 +9,7 @@ set -euo pipefail
 for tool in Xvfb openbox xdotool import identify convert; do
     command -v "$tool" >/dev/null || { echo "skipped: no $tool" >&2; exit 77; }
 done
+: "${DRIFTSCOPE:?}" "${DRIFTSCOPE_WORKER:?}"
 artifacts=${DRIFTSCOPE_ARTIFACTS:-${1:?}}
 mkdir -p "$artifacts"
 work=$(mktemp -d)
@@ -96,14 +97,17 @@ steps = 60
 batch = 16
 optimizer = "adam"
 learning_rate = 1e-3
-threads = 1
 [axes]
 accumulation = [1, 2, 4]
-cpu_isa = ["default", "avx2"]
+threads = [1, 2]
+device = ["cpu", "cuda:0"]
 END
 
 open Driftscope
 photograph start
+press ctrl+n
+photograph new-study
+press Escape
 quit
 
 open small --run "$work/small.toml" -o "$work/small"

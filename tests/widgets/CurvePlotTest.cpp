@@ -50,12 +50,12 @@ TEST(CurvePlot, DrawsEveryKindOfPointAtAFinitePositiveValue) {
         EXPECT_TRUE(std::isfinite(value));
         EXPECT_GT(value, 0);
     }
-    EXPECT_EQ(values[0], 1e-9);  // identical: on the floor
+    EXPECT_EQ(values[0], 1e-9); // identical: on the floor
     EXPECT_EQ(values[1], 1e-7);
-    EXPECT_GT(values[2], 1e-9);  // zero: between the floor and the smallest value
+    EXPECT_GT(values[2], 1e-9); // zero: between the floor and the smallest value
     EXPECT_LT(values[2], 1e-7);
     EXPECT_EQ(values[3], 1e-3);
-    EXPECT_GT(values[4], 1e-3);  // not finite: above all values
+    EXPECT_GT(values[4], 1e-3); // not finite: above all values
     EXPECT_LE(values[4], customPlot(plot).yAxis->range().upper);
     EXPECT_GE(values[0], customPlot(plot).yAxis->range().lower);
 }
@@ -83,7 +83,8 @@ TEST(CurvePlot, LabelsFloorZeroAndTopOnlyWhereTheyHavePoints) {
     view.curves[0].kinds = std::vector<PointKind>(5, PointKind::Value);
     view.curves[0].values = std::vector<double>(5, 1e-5);
     plot.setView(view);
-    EXPECT_TRUE(hasVisibleText(plot, QStringLiteral("bit-identical"))) << "a logarithmic axis always says where 0 is";
+    EXPECT_TRUE(hasVisibleText(plot, QStringLiteral("bit-identical")))
+        << "a logarithmic axis always says where 0 is";
     EXPECT_FALSE(hasVisibleText(plot, QStringLiteral("0, though bits differ")));
     EXPECT_FALSE(hasVisibleText(plot, QStringLiteral("not finite (NaN or ∞)")));
 }
@@ -130,7 +131,8 @@ TEST(CurvePlot, ReadsOutTheNearestPoint) {
     lay(plot);
     const QCustomPlot& custom = customPlot(plot);
     const auto at = [&](double step, double value) {
-        return QPoint(qRound(custom.xAxis->coordToPixel(step)), qRound(custom.yAxis->coordToPixel(value)));
+        return QPoint(qRound(custom.xAxis->coordToPixel(step)),
+                      qRound(custom.yAxis->coordToPixel(value)));
     };
     EXPECT_EQ(plot.readoutAt(at(3, 1e-3)), QStringLiteral("<b>acc 2</b><br>step 3: 0.001"));
     EXPECT_EQ(plot.readoutAt(at(0, 1e-9)), QStringLiteral("<b>acc 2</b><br>step 0: bit-identical"));
@@ -144,8 +146,9 @@ TEST(CurvePlot, AClickPicksStepRunAndScope) {
     QCustomPlot& custom = customPlot(plot);
     QSignalSpy steps(&plot, &PlotWidget::stepPicked);
     QSignalSpy runs(&plot, &PlotWidget::runPicked);
-    QTest::mouseClick(&custom, Qt::LeftButton, {},
-                      QPoint(qRound(custom.xAxis->coordToPixel(3)), qRound(custom.yAxis->coordToPixel(1e-3))));
+    QTest::mouseClick(
+        &custom, Qt::LeftButton, {},
+        QPoint(qRound(custom.xAxis->coordToPixel(3)), qRound(custom.yAxis->coordToPixel(1e-3))));
     ASSERT_EQ(steps.size(), 1);
     EXPECT_EQ(steps[0][0].toLongLong(), 3);
     ASSERT_EQ(runs.size(), 1);

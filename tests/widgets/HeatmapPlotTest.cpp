@@ -48,7 +48,8 @@ HeatmapView overSteps(int steps) {
 TEST_F(HeatmapPlotTest, HoveringTellsTheCellAndEscapesIt) {
     show(test::sampleHeatmap());
     EXPECT_EQ(m_plot.readoutAt(m_plot.centerOf(0, 0, 1)), QStringLiteral("large, fc1: 0.001"));
-    EXPECT_EQ(m_plot.readoutAt(m_plot.centerOf(0, 0, 5)), QStringLiteral("unavailable: no CUDA &lt;here&gt;"));
+    EXPECT_EQ(m_plot.readoutAt(m_plot.centerOf(0, 0, 5)),
+              QStringLiteral("unavailable: no CUDA &lt;here&gt;"));
     EXPECT_EQ(m_plot.readoutAt(QPoint(0, 0)), QString());
 }
 
@@ -66,8 +67,8 @@ TEST_F(HeatmapPlotTest, EveryKindOfCellHasALookOfItsOwn) {
 TEST_F(HeatmapPlotTest, LongRowLabelsAreNotCut) {
     show(test::sampleHeatmap());
     const QFontMetrics metrics(custom().axisRect()->axis(QCPAxis::atLeft)->tickLabelFont());
-    EXPECT_GT(custom().axisRect()->left(),
-              metrics.horizontalAdvance(QString::fromStdString(m_plot.view().panels[0].rowLabels[0])));
+    EXPECT_GT(custom().axisRect()->left(), metrics.horizontalAdvance(QString::fromStdString(
+                                               m_plot.view().panels[0].rowLabels[0])));
 }
 
 TEST_F(HeatmapPlotTest, StepsHaveRoundTicksThatFit) {

@@ -34,7 +34,8 @@ protected:
     MainWindowTest() {
         const StudyFolder study = test::tinyStudy(m_folder / "study");
         for (std::size_t i = 0; i < study.runs.size(); ++i)
-            test::writeRun(study.runFile(study.runs[i]), test::tinyRun(study.runs[i], i == 2 ? 1e-3 : 0));
+            test::writeRun(study.runFile(study.runs[i]),
+                           test::tinyRun(study.runs[i], i == 2 ? 1e-3 : 0));
         m_window.show();
     }
     template <class Object>
@@ -47,7 +48,9 @@ protected:
     QString message() { return find<QLabel>("messageText").text(); }
     CurvePlot& curves() { return find<CurvePlot>("curvePlot"); }
     HeatmapPlot& heatmap() { return find<HeatmapPlot>("heatmapPlot"); }
-    std::filesystem::path runFile(const char* id) { return m_folder / "study" / "runs" / (std::string(id) + ".h5"); }
+    std::filesystem::path runFile(const char* id) {
+        return m_folder / "study" / "runs" / (std::string(id) + ".h5");
+    }
 
     void open(const QStringList& paths, std::size_t curveCount) {
         m_window.openPaths(paths);
@@ -67,7 +70,8 @@ TEST_F(MainWindowTest, EveryActionHasNameShortcutAndToolTip) {
         if (action->isSeparator() || action->menu() || qobject_cast<const QWidgetAction*>(action) ||
             action->objectName().startsWith(QLatin1String("_q_"))) // of Qt's own widgets
             continue;
-        const std::string name = action->objectName().toStdString() + " / " + action->text().toStdString();
+        const std::string name =
+            action->objectName().toStdString() + " / " + action->text().toStdString();
         EXPECT_FALSE(action->objectName().isEmpty()) << name;
         EXPECT_FALSE(action->shortcut().isEmpty()) << name;
         EXPECT_FALSE(action->toolTip().isEmpty()) << name;
@@ -113,13 +117,15 @@ TEST_F(MainWindowTest, AnotherReferenceGivesOtherCurves) {
 TEST_F(MainWindowTest, MetricAndLayersAreChosen) {
     openStudy();
     find<QAction>("scopeLayers").trigger();
-    ASSERT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == 4; })) << "two runs × two layers";
+    ASSERT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == 4; }))
+        << "two runs × two layers";
     QComboBox& metric = find<QComboBox>("metric");
     const int ulp = metric.findText(QStringLiteral("largest ULP distance"));
     ASSERT_GE(ulp, 0);
     metric.setCurrentIndex(ulp);
     emit metric.activated(ulp);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().view().yTitle.starts_with("largest ULP distance"); }));
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return curves().view().yTitle.starts_with("largest ULP distance"); }));
     find<QAction>("logAxis").trigger();
     EXPECT_TRUE(QTest::qWaitFor([&] { return !curves().view().isLogarithmic; }));
 }
@@ -127,11 +133,13 @@ TEST_F(MainWindowTest, MetricAndLayersAreChosen) {
 TEST_F(MainWindowTest, OneSelectionIsSharedByTheViews) {
     openStudy();
     m_window.findChild<RunsPanel*>()->setSelectedRun(2);
-    EXPECT_TRUE(QTest::qWaitFor([&] { return heatmap().view().title.find("thr 3") != std::string::npos; }));
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return heatmap().view().title.find("thr 3") != std::string::npos; }));
     find<QAction>("layersByRuns").trigger();
     EXPECT_TRUE(QTest::qWaitFor([&] { return heatmap().view().columnTitle == "run"; }));
     find<QAction>("previousStep").trigger();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return heatmap().view().title.find("step 1") != std::string::npos; }));
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return heatmap().view().title.find("step 1") != std::string::npos; }));
     emit heatmap().runPicked(1);
     EXPECT_EQ(m_window.findChild<RunsPanel*>()->selectedRun(), 1U);
 }
@@ -140,12 +148,14 @@ TEST_F(MainWindowTest, ExportsTheViewThatIsShown) {
     openStudy();
     for (const char* name : {"view.png", "view.svg", "view.pdf", "view.csv"}) {
         m_window.exportTo(string(m_folder / name));
-        ASSERT_TRUE(QTest::qWaitFor([&] { return message().endsWith(QLatin1String(name)); })) << name;
+        ASSERT_TRUE(QTest::qWaitFor([&] { return message().endsWith(QLatin1String(name)); }))
+            << name;
         EXPECT_GT(std::filesystem::file_size(m_folder / name), 20U) << name;
     }
     EXPECT_EQ(QImage(string(m_folder / "view.png")).size(), QSize(1280, 720));
     m_window.exportTo(string(m_folder / "missing" / "view.png"));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return message().contains(QStringLiteral("cannot be written")); }));
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return message().contains(QStringLiteral("cannot be written")); }));
 }
 
 TEST_F(MainWindowTest, AWrongFileIsSaidAndChangesNothing) {
@@ -165,10 +175,12 @@ TEST_F(MainWindowTest, AWrongFileIsSaidAndChangesNothing) {
 TEST_F(MainWindowTest, ShowsUnderBothThemes) {
     openStudy();
     find<QAction>("themeDark").trigger();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().grab().toImage().pixelColor(2, 2).lightness() < 100; }));
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return curves().grab().toImage().pixelColor(2, 2).lightness() < 100; }));
     EXPECT_LT(m_window.palette().color(QPalette::Window).lightness(), 100);
     find<QAction>("themeLight").trigger();
-    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().grab().toImage().pixelColor(2, 2) == QColor(Qt::white); }));
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return curves().grab().toImage().pixelColor(2, 2) == QColor(Qt::white); }));
 }
 
 } // namespace

@@ -34,13 +34,16 @@ protected:
 
 TEST_F(NewStudyDialogTest, BuiltInStudiesAreRight) {
     m_dialog.startWith(QStringLiteral("quickstart"));
-    EXPECT_TRUE(find<StudyTextEditor>("studyText").toPlainText().contains(QStringLiteral("name = \"quickstart\"")));
+    EXPECT_TRUE(find<StudyTextEditor>("studyText")
+                    .toPlainText()
+                    .contains(QStringLiteral("name = \"quickstart\"")));
     EXPECT_TRUE(verdict().startsWith(QStringLiteral("Runs: "))) << verdict().toStdString();
     EXPECT_TRUE(find<QPushButton>("runStudy").isEnabled());
 }
 
 TEST_F(NewStudyDialogTest, AnErrorIsShownAtItsLine) {
-    m_dialog.startWith(QStringLiteral("[study]\nname = \"x\"\n[train]\nsteps = 2\nbatsh = 4\n"), "/a/x.toml");
+    m_dialog.startWith(QStringLiteral("[study]\nname = \"x\"\n[train]\nsteps = 2\nbatsh = 4\n"),
+                       "/a/x.toml");
     EXPECT_EQ(find<StudyTextEditor>("studyText").markedLine(), 5);
     EXPECT_TRUE(verdict().startsWith(QStringLiteral("Line 5: "))) << verdict().toStdString();
     EXPECT_FALSE(find<QPushButton>("runStudy").isEnabled());
@@ -50,7 +53,8 @@ TEST_F(NewStudyDialogTest, TypingChecksTheTextAgain) {
     m_dialog.startWith(QStringLiteral("[train]\nsteps = 0\n"), "/a/x.toml");
     EXPECT_EQ(find<StudyTextEditor>("studyText").markedLine(), 2);
     find<StudyTextEditor>("studyText").setPlainText(QStringLiteral("[train]\nsteps = 1\n"));
-    EXPECT_TRUE(QTest::qWaitFor([&] { return find<StudyTextEditor>("studyText").markedLine() == 0; }));
+    EXPECT_TRUE(
+        QTest::qWaitFor([&] { return find<StudyTextEditor>("studyText").markedLine() == 0; }));
     EXPECT_TRUE(find<QPushButton>("runStudy").isEnabled());
 }
 

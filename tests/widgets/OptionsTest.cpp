@@ -25,9 +25,9 @@ TEST(Options, TakesFilesAlone) {
 }
 
 TEST(Options, TakesWhatToExport) {
-    const Options options =
-        std::get<Options>(parse({"--view", "heatmap", "--kind", "settings", "--metric", "ulp_max", "--step", "3",
-                                 "--size", "800x600", "--export", "out.svg", "study"}));
+    const Options options = std::get<Options>(
+        parse({"--view", "heatmap", "--kind", "settings", "--metric", "ulp_max", "--step", "3",
+               "--size", "800x600", "--export", "out.svg", "study"}));
     EXPECT_EQ(options.view, "heatmap");
     EXPECT_EQ(options.kind, "settings");
     EXPECT_EQ(options.metric, "ulp_max");

@@ -14,9 +14,10 @@ TEST(RunDetails, TellsWhatIsKnownOfARun) {
     RunDetails details;
     details.showRun(results.get(), 2);
     const QString text = details.toPlainText();
-    for (const char* expected : {"acc 2 · thr 1", "finished", "step 1, gradient of fc1.weight", "6.00e-07",
-                                 "Some CPU · 2 threads"})
-        EXPECT_TRUE(text.contains(QString::fromUtf8(expected))) << expected << " in " << text.toStdString();
+    for (const char* expected : {"acc 2 · thr 1", "finished", "step 1, gradient of fc1.weight",
+                                 "6.00e-07", "Some CPU · 2 threads"})
+        EXPECT_TRUE(text.contains(QString::fromUtf8(expected)))
+            << expected << " in " << text.toStdString();
 }
 
 TEST(RunDetails, TellsWhyARunFailed) {
@@ -24,13 +25,16 @@ TEST(RunDetails, TellsWhyARunFailed) {
     results->runs[3].message = "<b>out of memory</b>";
     RunDetails details;
     details.showRun(results.get(), 3);
-    EXPECT_TRUE(details.toPlainText().contains(QStringLiteral("<b>out of memory</b>"))) << "escaped";
+    EXPECT_TRUE(details.toPlainText().contains(QStringLiteral("<b>out of memory</b>")))
+        << "escaped";
 }
 
 TEST(RunDetails, SaysWhatToDoWithoutARun) {
     RunDetails details;
     details.showRun(nullptr, std::nullopt);
     EXPECT_TRUE(details.toPlainText().startsWith(QStringLiteral("Select a run")));
+    details.showRun(test::sampleResults().get(), std::nullopt);
+    EXPECT_TRUE(details.toPlainText().startsWith(QStringLiteral("sample")));
 }
 
 } // namespace

@@ -13,10 +13,13 @@ namespace {
 
 class RunTreeModelTest : public testing::Test {
 protected:
-    QString text(std::size_t run, int column) { return m_model.indexOfRun(run, column).data().toString(); }
+    QString text(std::size_t run, int column) {
+        return m_model.indexOfRun(run, column).data().toString();
+    }
 
     RunTreeModel m_model;
-    QAbstractItemModelTester m_tester{&m_model, QAbstractItemModelTester::FailureReportingMode::Warning};
+    QAbstractItemModelTester m_tester{&m_model,
+                                      QAbstractItemModelTester::FailureReportingMode::Warning};
     std::shared_ptr<StudyResults> m_results = test::sampleResults();
 };
 
@@ -46,7 +49,10 @@ TEST_F(RunTreeModelTest, TellsStateAndDivergence) {
     EXPECT_EQ(text(3, RunTreeModel::Divergence), QStringLiteral("–"));
     EXPECT_EQ(text(2, RunTreeModel::State), QStringLiteral("✓ finished"));
     EXPECT_EQ(text(3, RunTreeModel::State), QStringLiteral("✕ failed"));
-    EXPECT_TRUE(m_model.indexOfRun(3).data(Qt::ToolTipRole).toString().contains(QStringLiteral("out of memory")));
+    EXPECT_TRUE(m_model.indexOfRun(3)
+                    .data(Qt::ToolTipRole)
+                    .toString()
+                    .contains(QStringLiteral("out of memory")));
 }
 
 TEST_F(RunTreeModelTest, TheManagersWordGoesBeforeTheFiles) {
@@ -61,7 +67,8 @@ TEST_F(RunTreeModelTest, TheManagersWordGoesBeforeTheFiles) {
     EXPECT_GT(changes.size(), 0);
     EXPECT_EQ(text(2, RunTreeModel::State), QStringLiteral("▶ running"));
     EXPECT_EQ(text(2, RunTreeModel::Progress), QStringLiteral("25 %"));
-    EXPECT_EQ(text(1, RunTreeModel::State), QStringLiteral("✓ finished")) << "others keep what they have";
+    EXPECT_EQ(text(1, RunTreeModel::State), QStringLiteral("✓ finished"))
+        << "others keep what they have";
 }
 
 TEST_F(RunTreeModelTest, CheckMarksOfGroupsFollowAndLead) {

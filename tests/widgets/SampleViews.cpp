@@ -9,7 +9,8 @@ namespace {
 RunComparison comparison(double difference) {
     RunComparison result;
     result.steps = {0, 1, 2};
-    result.scopes = {{ScopeKind::Model, ""}, {ScopeKind::Layer, "fc1"}, {ScopeKind::Tensor, "fc1.weight"}};
+    result.scopes = {
+        {ScopeKind::Model, ""}, {ScopeKind::Layer, "fc1"}, {ScopeKind::Tensor, "fc1.weight"}};
     for (std::size_t metric = 0; metric < metricCount; ++metric)
         for (const double factor : {0.0, 1.0, 2.0})
             result.values[metric].insert(result.values[metric].end(), 3, factor * difference);
@@ -25,9 +26,10 @@ std::shared_ptr<StudyResults> sampleResults() {
     auto results = std::make_shared<StudyResults>();
     StudyFolder& folder = results->folder;
     folder.path = "/nowhere/sample";
-    folder.study = parseStudy("[study]\nname = \"sample\"\n[data]\nkind = \"synthetic\"\nshape = [1, 2, 2]\n"
-                              "[train]\nsteps = 2\nbatch = 2\n[axes]\naccumulation = [1, 2]\nthreads = [1, 2]\n",
-                              "/sample.toml");
+    folder.study = parseStudy(
+        "[study]\nname = \"sample\"\n[data]\nkind = \"synthetic\"\nshape = [1, 2, 2]\n"
+        "[train]\nsteps = 2\nbatch = 2\n[axes]\naccumulation = [1, 2]\nthreads = [1, 2]\n",
+        "/sample.toml");
     folder.runs = expand(folder.study);
     for (std::size_t i = 0; i < folder.runs.size(); ++i) {
         RunResult run;
@@ -63,7 +65,8 @@ CurveView sampleCurves() {
     curve.run = 1;
     curve.steps = {0, 1, 2, 3, 4};
     curve.values = {0, 1e-7, 0, 1e-3, 0};
-    curve.kinds = {PointKind::Identical, PointKind::Value, PointKind::Zero, PointKind::Value, PointKind::Nonfinite};
+    curve.kinds = {PointKind::Identical, PointKind::Value, PointKind::Zero, PointKind::Value,
+                   PointKind::Nonfinite};
     curve.firstDivergence = 1;
     view.curves.push_back(std::move(curve));
     return view;
@@ -79,7 +82,8 @@ HeatmapView sampleHeatmap() {
     view.largest = 1e-3;
     HeatmapPanel panel;
     panel.rowLabels = {"features.0.long_name_that_must_not_be_cut.weight"};
-    panel.columnLabels = {"small", "large", "identical", "nonfinite", "reference", "unavailable", "missing"};
+    panel.columnLabels = {"small",     "large",       "identical", "nonfinite",
+                          "reference", "unavailable", "missing"};
     panel.cells = {{CellKind::Value, 1e-7, "small, fc1: 1e-07", 0},
                    {CellKind::Value, 1e-3, "large, fc1: 0.001", 1},
                    {CellKind::Identical, 0, "bit-identical", 2},

@@ -9,8 +9,8 @@
 namespace driftscope::test {
 
 /// accumulation 1, 2 × threads 1, 2; three steps. acc 1 · thr 1 is the reference, acc 1 · thr 2 is
-/// identical to it, acc 2 · thr 1 differs from step 1 on, acc 2 · thr 2 has failed before it recorded
-/// anything.
+/// identical to it, acc 2 · thr 1 differs from step 1 on, acc 2 · thr 2 has failed before it
+/// recorded anything.
 std::shared_ptr<StudyResults> sampleResults();
 
 /// One curve with a point of every kind.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Runs the tests with a QApplication that needs no display; a Qt warning fails the test it comes from.
+// Runs the tests with a QApplication that needs no display; a Qt warning fails the test it comes
+// from.
 #include <QApplication>
 #include <QSettings>
 #include <QTemporaryDir>
