@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t fewPoints = 40; ///< curves up to here show their points
 constexpr double normalWidth = 2;
+constexpr double denseWidth =
+    1; ///< Qt draws lines of one pixel 10 to 50 times as fast as wider ones
+constexpr std::size_t densePoints = 50'000;
 constexpr double strongWidth = 3.5;
 
 void placeAt(QCPItemStraightLine& line, double value, bool isVertical) {
@@ -242,6 +245,10 @@ void CurvePlot::fillLegend() {
 }
 
 void CurvePlot::styleGraphs() {
+    std::size_t points = 0;
+    for (const Curve& curve : m_view.curves)
+        points += curve.steps.size();
+    const double width = points > densePoints ? denseWidth : normalWidth;
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
         const Curve& curve = m_view.curves[c];
         const bool isStrong =
@@ -249,7 +256,7 @@ void CurvePlot::styleGraphs() {
         QColor color = theme().runColor(curve.run);
         if (m_hovered && *m_hovered != c)
             color.setAlphaF(0.35F);
-        QPen pen(color, isStrong ? strongWidth : normalWidth, lineStyle(curve.style));
+        QPen pen(color, isStrong ? strongWidth : width, lineStyle(curve.style));
         pen.setJoinStyle(Qt::BevelJoin);
         m_graphs[c]->setPen(pen);
         const bool hasPoints = curve.steps.size() <= fewPoints;

@@ -58,9 +58,9 @@ std::vector<Check> examine(Json& environment) {
     std::vector<Check> checks;
     checkWorker(checks, environment);
     checks.push_back({"cores", "good", fmt::to_string(availableCores())});
-    const bool hasFashion = !findIdxFile("/usr/share/datasets/fashion-mnist", "train-images", "idx3-ubyte").empty();
+    const bool hasFashion = !findIdxFile(dataFolder({}), "train-images", "idx3-ubyte").empty();
     checks.push_back({"Fashion-MNIST", hasFashion ? "good" : "note",
-                      hasFashion ? "/usr/share/datasets/fashion-mnist" : "missing; apt install dataset-fashion-mnist"});
+                      hasFashion ? dataFolder({}).string() : "missing; apt install dataset-fashion-mnist"});
     std::error_code error;
     const auto space = std::filesystem::space(".", error);
     if (!error)

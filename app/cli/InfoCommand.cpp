@@ -20,7 +20,7 @@ Json describe(const RunReader& reader) {
     for (const TensorInfo& tensor : reader.parameters())
         tensors.push_back({{"name", tensor.name}, {"dtype", nameOf(tensor.dtype)}, {"shape", tensor.shape}});
     return {{"file", reader.file().string()},
-            {"format", runFormat},
+            {"format", reader.runId().empty() ? Json() : Json(runFormat)},
             {"run_id", reader.runId()},
             {"created", reader.created()},
             {"generator", reader.generator()},
@@ -39,7 +39,8 @@ void printRun(const Json& run) {
     const auto text = [&](const char* key) { return run[key].get<std::string>(); };
     fmt::print("run file    {}\n", text("file"));
     fmt::print("run id      {}\n", text("run_id").empty() ? "none: not written by Driftscope" : text("run_id"));
-    fmt::print("created     {} by {}\n", text("created"), text("generator"));
+    if (!text("created").empty())
+        fmt::print("created     {} by {}\n", text("created"), text("generator"));
     fmt::print("state       {}, {} of {} rows, last step {}\n", text("state"), run["rows"].dump(),
                run["total_rows"].dump(), run["last_step"].dump());
     if (!text("message").empty())

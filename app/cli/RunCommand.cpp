@@ -135,8 +135,7 @@ int run(const Options& options) {
     const StudyFolder folder = options.resume && std::filesystem::exists(path) ? reopen(path, study)
                                                                                : createStudyFolder(path, study);
     const std::vector<std::size_t> unfinished = folder.unfinishedRuns();
-    for (const std::size_t run : unfinished)
-        folder.clearRun(run);
+    folder.clearRuns(unfinished);
     const int cores = availableCores();
     std::vector<RunStatus> statuses(folder.runs.size());
     for (RunStatus& status : statuses)

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -34,7 +35,15 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) // --help, --version
             return app.exit(error);
-        fmt::print(stderr, "driftscope-cli: {}\nTry driftscope-cli --help\n", error.what());
+        std::vector<std::string> names;
+        for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+            names.push_back(command->get_name());
+        const std::string_view first = argc > 1 ? argv[1] : "";
+        const bool isUnknown = !first.empty() && first.front() != '-' && std::ranges::find(names, first) == names.end();
+        const std::vector<std::string_view> candidates(names.begin(), names.end());
+        fmt::print(stderr, "driftscope-cli: {}\nTry driftscope-cli --help\n",
+                   isUnknown ? fmt::format("unknown command \"{}\"{}", first, didYouMean(first, candidates))
+                             : std::string(error.what()));
     } catch (const std::exception& error) {
         fmt::print(stderr, "driftscope-cli: {}\n", error.what());
     }

@@ -54,8 +54,7 @@ void StudySession::resume(const std::filesystem::path& folder) {
         [folder, runs] {
             StudyFolder study = openStudyFolder(folder);
             *runs = study.unfinishedRuns();
-            for (const std::size_t run : *runs)
-                study.clearRun(run);
+            study.clearRuns(*runs);
             return LiveResults(std::move(study));
         },
         runs);

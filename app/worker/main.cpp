@@ -14,7 +14,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -93,9 +92,7 @@ int main(int argc, char** argv) {
         std::cerr << "driftscope-worker is started by driftscope and driftscope-cli; see driftscope-cli run\n";
         return 2;
     }
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     std::signal(SIGTERM, [](int) { stopRequested = 1; });
-    std::signal(SIGINT, SIG_IGN); // Ctrl-C reaches the whole group; whoever started this process decides
     std::signal(SIGPIPE, SIG_IGN);
     const EventStream events;
     std::string line;

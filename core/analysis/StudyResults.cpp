@@ -82,7 +82,14 @@ bool LiveResults::Implementation::readRun(std::size_t i) {
     if (!entry.reader) {
         if (!fs::exists(files[i]))
             return false;
-        entry.reader = std::make_unique<RunReader>(files[i]);
+        try {
+            entry.reader = std::make_unique<RunReader>(files[i]);
+        } catch (const RecordingError& error) { // one damaged file must not hide the others
+            run.state = RunState::Failed;
+            run.message = error.what();
+            entry.isFinal = true;
+            return true;
+        }
     }
     const RunReader& reader = *entry.reader;
     const RunProgress progress = reader.progress();

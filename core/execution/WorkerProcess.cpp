@@ -4,6 +4,7 @@
 #include "execution/WorkerEnvironment.h"
 
 #include <boost/process.hpp>
+#include <boost/process/extend.hpp>
 #include <fmt/format.h>
 
 #include <atomic>
@@ -16,7 +17,9 @@
 #include <fstream>
 #include <mutex>
 #include <optional>
+#include <sys/prctl.h>
 #include <thread>
+#include <unistd.h>
 
 namespace driftscope {
 namespace {
@@ -34,6 +37,17 @@ bp::pipe privatePipe() {
     for (const int fd : {pipe.native_source(), pipe.native_sink()})
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return pipe;
+}
+
+/// What must hold in the worker before its program begins, which takes LibTorch 0.4 s to load: it ends
+/// with its parent, and Ctrl-C, which reaches the whole group, is for the parent to decide on.
+auto guardedBy(pid_t parent) {
+    return bp::extend::on_exec_setup = [parent](auto&) {
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        ::signal(SIGINT, SIG_IGN);
+        if (::getppid() != parent)
+            ::_exit(1);
+    };
 }
 
 /// Sends SIGTERM at a stop request, and SIGKILL where that does not help.
@@ -106,9 +120,11 @@ WorkerEnded runWorker(const fs::path& worker, const WorkerRequest& request, cons
         output = bp::ipstream(privatePipe());
         std::error_code error;
         child.emplace(worker.string(), "--run", bp::std_in < input, bp::std_out > output, bp::std_err > log.string(),
-                      environment, error);
+                      environment, guardedBy(::getpid()), error);
         if (error)
             throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
+        // A worker that died at once must cost its own run, not this process.
+        std::signal(SIGPIPE, SIG_IGN);
         input << toLine(request) << std::endl;
     }
     std::optional<WorkerEnded> end;

@@ -18,6 +18,18 @@ namespace {
     throw RecordingError(fmt::format("{}: {}: {}", file.string(), what, std::strerror(error)));
 }
 
+std::uint64_t freeBytes(const std::filesystem::path& file) {
+    std::error_code ignored;
+    return std::filesystem::space(file.parent_path().empty() ? "." : file.parent_path(), ignored).available;
+}
+
+[[noreturn]] void failForSpace(const std::filesystem::path& file, std::uint64_t bytes) {
+    throw RecordingError(fmt::format("{}: not enough disk space: the run needs {:.1f} MB, {:.1f} MB are free; record "
+                                     "fewer steps ([record] every) or choose another folder",
+                                     file.string(), static_cast<double>(bytes) / 1e6,
+                                     static_cast<double>(freeBytes(file)) / 1e6));
+}
+
 /// An open-file-description lock on the first byte: unlike flock, HDF5's own locking does not meet it.
 struct flock firstByte() {
     struct flock region {};
@@ -75,16 +87,14 @@ void FileDescriptor::reserve(std::uint64_t bytes) const {
     const int error = ::posix_fallocate(m_fd, 0, static_cast<off_t>(bytes));
     if (error == 0)
         return;
-    if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-        std::error_code ignored;
-        const auto space = std::filesystem::space(m_file.parent_path(), ignored);
-        throw RecordingError(
-            fmt::format("{}: not enough disk space: the run needs {:.1f} MB, {:.1f} MB are free; record fewer "
-                        "steps ([record] every) or choose another folder",
-                        m_file.string(), static_cast<double>(bytes) / 1e6,
-                        static_cast<double>(space.available) / 1e6));
-    }
+    if (error == ENOSPC || error == EDQUOT || error == EFBIG)
+        failForSpace(m_file, bytes);
     fail(m_file, "cannot reserve its space", error);
+}
+
+void requireSpace(const std::filesystem::path& file, std::uint64_t bytes) {
+    if (freeBytes(file) < bytes)
+        failForSpace(file, bytes);
 }
 
 void FileDescriptor::markInUse() const {

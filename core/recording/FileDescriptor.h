@@ -29,7 +29,7 @@ public:
     void writeAt(std::uint64_t offset, std::span<const std::byte> bytes) const;
     void readAt(std::uint64_t offset, std::span<std::byte> bytes) const;
 
-    /// Reserves the whole file's space on the disk; RecordingError names the sizes if there is too little.
+    /// Reserves the whole file's space on the disk. Throws as requireSpace if there is too little.
     void reserve(std::uint64_t bytes) const;
 
     /// Marks the file as being written by this process, until it is closed; never waits.
@@ -41,5 +41,8 @@ private:
     int m_fd = -1;
     std::filesystem::path m_file;
 };
+
+/// Throws RecordingError that names both sizes if the folder's disk has fewer free bytes.
+void requireSpace(const std::filesystem::path& file, std::uint64_t bytes);
 
 } // namespace driftscope

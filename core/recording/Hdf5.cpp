@@ -11,6 +11,8 @@ namespace driftscope::hdf5 {
 std::unique_lock<std::recursive_mutex> lock() {
     static std::recursive_mutex mutex;
     std::unique_lock held(mutex);
+    // HDF5 1.10.8 crashes in its exit handler over a file that a full disk kept it from closing.
+    [[maybe_unused]] static const herr_t noExitHandler = H5dont_atexit();
     // The automatic printing is a setting of the calling thread in a thread-safe HDF5.
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     return held;
@@ -35,6 +37,9 @@ std::string innermostError() {
             return 0;
         },
         &text);
+    // It may quote bytes of a damaged file, and go on over several lines.
+    text.erase(std::min(text.find('\n'), text.size()));
+    std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c > 0x7E; }, '?');
     return text.empty() ? "HDF5 error" : text;
 }
 

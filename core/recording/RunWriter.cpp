@@ -27,6 +27,16 @@ constexpr std::size_t rowBuffers = 3;
 
 std::span<const std::byte> bytesOf(const auto& range) { return std::as_bytes(std::span(range)); }
 
+/// What the values of all rows take; the file is a little larger.
+std::uint64_t valueBytes(const RunSchema& schema) {
+    std::uint64_t row = 0;
+    for (const TensorInfo& tensor : schema.parameters)
+        row += tensor.bytes();
+    if (schema.config.record.gradients == "full")
+        row *= 2;
+    return row * schema.steps.size();
+}
+
 void writeOutcome(const FileDescriptor& file, const RunLayout& layout, RunState state, std::string_view message) {
     // cut at a character's start, so that the rest stays valid UTF-8
     std::size_t length = std::min(message.size(), messageBytes - 1);
@@ -71,6 +81,7 @@ RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::mak
     const fs::path temporary = path.string() + ".new";
     std::error_code ignored;
     fs::remove(temporary, ignored);
+    requireSpace(path, valueBytes(schema));
     try {
         m->layout = createRunFile(temporary, schema);
         m->file = FileDescriptor(temporary, O_RDWR);

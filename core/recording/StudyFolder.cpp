@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "recording/StudyFolder.h"
 
+#include "recording/FileDescriptor.h"
 #include "recording/RunFile.h"
 #include "recording/RunReader.h"
+#include "study/DataFiles.h"
 
 #include <fmt/format.h>
 
+#include <fcntl.h>
 #include <fstream>
 
 namespace driftscope {
@@ -42,14 +45,20 @@ std::vector<std::size_t> StudyFolder::unfinishedRuns() const {
     return unfinished;
 }
 
-void StudyFolder::clearRun(std::size_t run) const {
+void StudyFolder::clearRuns(const std::vector<std::size_t>& positions) const {
+    for (const std::size_t run : positions)
+        if (const fs::path file = runFile(runs[run]); fs::exists(file) && FileDescriptor(file, O_RDONLY).isInUse())
+            throw RecordingError(fmt::format("{}: is being recorded by another process", file.string()));
     std::error_code ignored;
-    for (const fs::path& file : {runFile(runs[run]), logFile(runs[run])})
-        fs::remove(file, ignored);
+    for (const std::size_t run : positions)
+        for (const fs::path& file : {runFile(runs[run]), logFile(runs[run])})
+            fs::remove(file, ignored);
 }
 
 StudyFolder createStudyFolder(const fs::path& path, const Study& study) {
     std::vector<RunConfig> runs = expand(study);
+    for (const RunConfig& run : runs)
+        requireDataFiles(run.data);
     std::error_code error;
     if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
         throw RecordingError(fmt::format("{}: exists already; give a new name with -o", path.string()));

@@ -25,11 +25,13 @@ struct StudyFolder {
 
     /// Positions of the runs that have not finished: never begun, failed, cancelled, unavailable.
     [[nodiscard]] std::vector<std::size_t> unfinishedRuns() const;
-    /// Removes what a run has left, so that it can be run again.
-    void clearRun(std::size_t run) const;
+    /// Removes what these runs have left, so that they can be run again. Throws RecordingError, with
+    /// nothing removed, if a process is recording one of them.
+    void clearRuns(const std::vector<std::size_t>& positions) const;
 };
 
-/// Writes the study into a new folder. Throws RecordingError if the folder exists and isn't empty.
+/// Writes the study into a new folder. Throws RecordingError if the folder exists and isn't empty, and
+/// StudyError if a run's data is not there; then nothing has been created.
 StudyFolder createStudyFolder(const std::filesystem::path& path, const Study& study);
 
 /// Throws StudyError or RecordingError.

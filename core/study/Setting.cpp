@@ -27,21 +27,25 @@ const SettingSpec* findSetting(std::string_view section, std::string_view key) {
     return nullptr;
 }
 
-const SettingSpec& settingOfAxis(std::string_view axisKey) {
+const SettingSpec& settingNamed(std::string_view name) {
     std::vector<std::string> names;
     for (const SettingSpec& spec : settingSpecs()) {
-        const std::string name = spec.axisKey();
-        const bool matches = axisKey == name || axisKey == fmt::format("{}.{}", spec.section, spec.key);
-        if (matches && spec.canBeAxis)
+        const std::string axisKey = spec.axisKey();
+        if (name == axisKey || name == fmt::format("{}.{}", spec.section, spec.key))
             return spec;
-        if (matches)
-            throw StudyError(fmt::format("{} cannot be an axis", name));
         if (spec.canBeAxis)
-            names.push_back(name);
+            names.push_back(axisKey);
     }
     const std::vector<std::string_view> candidates(names.begin(), names.end());
-    throw StudyError(fmt::format("unknown axis \"{}\"{}; axes: {}", axisKey,
-                                 didYouMean(axisKey, candidates), fmt::join(names, ", ")));
+    throw StudyError(
+        fmt::format("unknown axis \"{}\"{}; axes: {}", name, didYouMean(name, candidates), fmt::join(names, ", ")));
+}
+
+const SettingSpec& settingOfAxis(std::string_view name) {
+    const SettingSpec& spec = settingNamed(name);
+    if (!spec.canBeAxis)
+        throw StudyError(fmt::format("{} cannot be an axis", spec.axisKey()));
+    return spec;
 }
 
 namespace {

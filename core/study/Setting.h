@@ -56,9 +56,12 @@ std::span<const SettingSpec> settingSpecs();
 /// By section and key; nullptr if there is none.
 const SettingSpec* findSetting(std::string_view section, std::string_view key);
 
-/// By axis key: "data.limit", or a bare key, which means train's where several sections have it.
+/// By name: "data.limit", or a bare key, which means train's where several sections have it.
 /// Throws StudyError with a "did you mean".
-const SettingSpec& settingOfAxis(std::string_view axisKey);
+const SettingSpec& settingNamed(std::string_view name);
+
+/// The same, for what can be an axis. Throws StudyError.
+const SettingSpec& settingOfAxis(std::string_view name);
 
 /// Throws StudyError that names the key and what is allowed.
 void checkValue(const SettingSpec& spec, const SettingValue& value);

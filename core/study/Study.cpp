@@ -10,6 +10,8 @@
 namespace driftscope {
 namespace {
 
+constexpr int mostRuns = 10000;
+
 bool isReference(const Study& study, const std::vector<Assignment>& settings) {
     return std::ranges::all_of(study.reference, [&](const Assignment& wanted) {
         return std::ranges::find(settings, wanted) != settings.end();
@@ -42,6 +44,11 @@ std::string runId(const RunConfig& run, std::set<std::string>& taken) {
 std::vector<RunConfig> expand(const Study& study) {
     std::vector<RunConfig> runs;
     std::set<std::string> ids;
+    double count = 1;
+    for (const Axis& axis : study.axes)
+        count *= static_cast<double>(axis.values.size());
+    if (count > mostRuns)
+        throw StudyError(fmt::format("the axes make {:.0f} runs: allowed are {}; name fewer values", count, mostRuns));
     std::vector<std::size_t> index(study.axes.size(), 0);
     bool hasReference = false;
     for (bool more = true; more;) {
@@ -90,8 +97,7 @@ void applyOverride(Study& study, std::string_view keyAndValues) {
     const std::size_t equals = keyAndValues.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == keyAndValues.size())
         throw StudyError(fmt::format("--set {}: expected key=value or key=value,value,…", keyAndValues));
-    const SettingSpec& spec = settingOfAxis(keyAndValues.substr(0, equals));
-    const std::string key = spec.axisKey();
+    const SettingSpec& spec = settingNamed(keyAndValues.substr(0, equals));
 
     std::vector<SettingValue> values;
     const std::string_view text = keyAndValues.substr(equals + 1);
@@ -100,6 +106,8 @@ void applyOverride(Study& study, std::string_view keyAndValues) {
         values.push_back(parseValue(spec, text.substr(start, end - start)));
         start = end + 1;
     }
+    if (values.size() > 1 && !spec.canBeAxis)
+        throw StudyError(fmt::format("{} cannot be an axis: give it one value", spec.key));
     setAxis(study, spec, std::move(values));
     expand(study); // a combination that is impossible is bad input here, not later
 }

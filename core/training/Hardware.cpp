@@ -49,16 +49,17 @@ void checkIsa(const std::string& value) {
 void applyThreads(int threads) {
     at::set_num_threads(threads);
     // OpenBLAS follows OpenMP's count at its next call, not before.
-    const torch::Tensor probe = torch::ones({64, 64});
+    const torch::Tensor probe = torch::ones({256, 256}); // smaller ones it multiplies on one thread
     torch::mm(probe, probe);
     if (at::get_num_threads() != threads)
         throw SettingMismatch(fmt::format("threads = {}: LibTorch reports {}", threads, at::get_num_threads()));
     if (const std::optional<int> openmp = openmpThreads(); openmp && *openmp != threads)
         throw SettingMismatch(fmt::format("threads = {}: OpenMP reports {}", threads, *openmp));
     if (const std::optional<int> blas = openblasThreads(); blas && *blas != threads)
-        throw Unavailable(fmt::format("threads = {}: the BLAS in use keeps to {}; install libopenblas0-openmp, "
-                                      "which follows LibTorch's count",
-                                      threads, *blas));
+        throw Unavailable(fmt::format("threads = {}: the BLAS in use keeps to {}{}", threads, *blas,
+                                      openblasConfig().value_or("").find("USE_OPENMP") == std::string::npos
+                                          ? "; install libopenblas0-openmp, which follows LibTorch's count"
+                                          : ""));
 }
 
 void checkDevice(const std::string& device) {

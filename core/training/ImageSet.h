@@ -2,20 +2,14 @@
 // Labelled 8-bit images in memory, from the files that data sets come in. No LibTorch here.
 #pragma once
 
-#include "study/RunConfig.h"
+#include "study/DataFiles.h"
 
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace driftscope {
-
-/// Data that is missing or malformed: names the file, what was expected and how to get it.
-struct DataError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct ImageSet {
     std::int64_t samples = 0;

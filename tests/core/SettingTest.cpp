@@ -62,8 +62,9 @@ TEST(Setting, EveryDefaultPassesItsOwnCheck) {
     for (const SettingSpec& each : settingSpecs()) {
         const SettingValue value = each.get(defaults);
         // shape and path may be empty: not every data set needs one
-        if (!std::holds_alternative<std::monostate>(value))
+        if (!std::holds_alternative<std::monostate>(value)) {
             EXPECT_NO_THROW(checkValue(each, value)) << each.key;
+        }
     }
 }
 
@@ -75,9 +76,10 @@ TEST(Setting, EverySettingReadsBackWhatWasSetAndChangesNoOther) {
         each.set(run, value);
         EXPECT_EQ(each.get(run), value) << each.key;
         for (const SettingSpec& other : settingSpecs())
-            if (&other != &each)
+            if (&other != &each) {
                 EXPECT_EQ(other.get(run), other.get(RunConfig{}))
                     << each.key << " changes " << other.key;
+            }
     }
 }
 

@@ -105,6 +105,22 @@ TEST(CurvePlot, ShowsARunThatIsIdenticalThroughout) {
     EXPECT_EQ(customPlot(plot).graph(0)->name(), QStringLiteral("acc 2 — bit-identical"));
 }
 
+TEST(CurvePlot, ManyPointsAreDrawnWithThinLines) {
+    CurvePlot plot;
+    plot.setView(test::sampleCurves());
+    EXPECT_GT(customPlot(plot).graph(0)->pen().widthF(), 1);
+    CurveView view = test::sampleCurves();
+    Curve& curve = view.curves.front();
+    for (int step = 5; step < 60'000; ++step) {
+        curve.steps.push_back(step);
+        curve.values.push_back(1e-5);
+        curve.kinds.push_back(PointKind::Value);
+    }
+    plot.setView(view);
+    EXPECT_EQ(customPlot(plot).graph(0)->pen().widthF(), 1)
+        << "others are an order of magnitude slower";
+}
+
 TEST(CurvePlot, TakesAViewWithoutCurvesAndOneWithoutPoints) {
     CurvePlot plot;
     plot.setView({});
