@@ -96,6 +96,8 @@ CachedComparison readComparison(hid_t file, const std::string& path) {
         throw RecordingError(path);
     comparison.steps = hdf5::readAll<std::int64_t>(file, path + "/step");
     comparison.scopes = readScopes(file, path + "/scope");
+    if (comparison.scopes.empty() || comparison.scopes.front().kind != ScopeKind::Model)
+        throw RecordingError(path);
     const std::size_t rows = comparison.steps.size();
     for (const MetricInfo& info : metrics()) {
         auto& values = comparison.values[static_cast<std::size_t>(info.metric)];
@@ -112,6 +114,9 @@ CachedComparison readComparison(hid_t file, const std::string& path) {
     if (H5Aexists(group.id(), "first_step") > 0) {
         FirstDivergence first;
         const Handle step(H5Aopen(group.id(), "first_step", H5P_DEFAULT), H5Aclose);
+        const Handle space(H5Aget_space(step.id()), H5Sclose);
+        if (H5Sget_simple_extent_npoints(space.id()) != 1)
+            throw RecordingError(path);
         hdf5::checked(H5Aread(step.id(), H5T_NATIVE_INT64, &first.step), path);
         first.phase = hdf5::readTextAttribute(group.id(), "first_phase");
         first.tensor = hdf5::readTextAttribute(group.id(), "first_tensor");

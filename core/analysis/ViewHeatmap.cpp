@@ -73,7 +73,8 @@ void layersBySteps(const StudyResults& results, const HeatmapChoice& choice, Hea
         const RunResult& run = results.runs[choice.run];
         const RunComparison& comparison = *run.comparison;
         view.title = runTitle(run);
-        const std::size_t bin = (comparison.rows() + choice.maxColumns - 1) / std::max<std::size_t>(choice.maxColumns, 1);
+        const std::size_t columns = std::max<std::size_t>(choice.maxColumns, 1);
+        const std::size_t bin = (comparison.rows() + columns - 1) / columns;
         for (std::size_t row = 0; row < comparison.rows(); row += bin)
             panel.columnLabels.push_back(fmt::to_string(comparison.steps[row]));
         for (const Scope& scope : rowScopes(comparison.scopes, choice.perTensor)) {

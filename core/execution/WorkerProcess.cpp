@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
@@ -37,6 +38,19 @@ bp::pipe privatePipe() {
     for (const int fd : {pipe.native_source(), pipe.native_sink()})
         ::fcntl(fd, F_SETFD, FD_CLOEXEC);
     return pipe;
+}
+
+/// To a worker that may have died already, which must cost its own run and not this process.
+void writeAll(const bp::pipe& pipe, std::string_view text) {
+    std::signal(SIGPIPE, SIG_IGN);
+    while (!text.empty()) {
+        const ssize_t n = ::write(pipe.native_sink(), text.data(), text.size());
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return;
+        text.remove_prefix(static_cast<std::size_t>(n));
+    }
 }
 
 /// What must hold in the worker before its program begins, which takes LibTorch 0.4 s to load: it ends
@@ -112,21 +126,22 @@ WorkerEnded runWorker(const fs::path& worker, const WorkerRequest& request, cons
         environment[name] = value;
 
     std::optional<bp::child> child;
+    bp::pipe requestPipe;
     bp::ipstream output;
     {
         static std::mutex starting; // no other process starts between a pipe's creation and its marking
         const std::lock_guard held(starting);
-        bp::opstream input(privatePipe());
+        bp::pipe input = privatePipe();
         output = bp::ipstream(privatePipe());
         std::error_code error;
         child.emplace(worker.string(), "--run", bp::std_in < input, bp::std_out > output, bp::std_err > log.string(),
                       environment, guardedBy(::getpid()), error);
         if (error)
             throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
-        // A worker that died at once must cost its own run, not this process.
-        std::signal(SIGPIPE, SIG_IGN);
-        input << toLine(request) << std::endl;
+        requestPipe = std::move(input);
     }
+    writeAll(requestPipe, toLine(request) + '\n');
+    requestPipe.close();
     std::optional<WorkerEnded> end;
     bool wasStopped = false;
     {

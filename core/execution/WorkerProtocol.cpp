@@ -11,7 +11,11 @@ namespace driftscope {
 using Json = nlohmann::ordered_json;
 
 std::string toLine(const WorkerRequest& request) {
-    return Json{{"run", Json::parse(toJson(request.config))}, {"file", request.file.string()}}.dump();
+    try {
+        return Json{{"run", Json::parse(toJson(request.config))}, {"file", request.file.string()}}.dump();
+    } catch (const Json::exception& error) { // a name that is no UTF-8
+        throw ExecutionError(fmt::format("{}: can't be handed to a worker: {}", request.file.string(), error.what()));
+    }
 }
 
 std::string toLine(const WorkerEvent& event) {

@@ -34,11 +34,11 @@ struct WorkerEnded {
 };
 using WorkerEvent = std::variant<WorkerStarted, WorkerStepped, WorkerEnded>;
 
-/// One line each, without the line's end.
+/// One line each, without the line's end. Throws ExecutionError for a file name that is no UTF-8.
 std::string toLine(const WorkerRequest& request);
 std::string toLine(const WorkerEvent& event);
 
-/// Throw ExecutionError on anything else.
+/// Throw ExecutionError on anything else, StudyError for a configuration that is not allowed.
 WorkerRequest parseRequest(std::string_view line);
 WorkerEvent parseEvent(std::string_view line);
 

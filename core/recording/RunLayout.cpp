@@ -21,7 +21,7 @@ hid_t fileType(DType type) { return type == DType::Float32 ? H5T_IEEE_F32LE : H5
 
 class LayoutBuilder {
 public:
-    LayoutBuilder(const std::filesystem::path& path, std::size_t rows) : m_rows(rows) {
+    LayoutBuilder(const std::filesystem::path& path, std::size_t rows) : m_path(path), m_rows(rows) {
         const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
         // Readers map the values: rows of tensors start where a vector may.
         H5Pset_alignment(access.id(), 512, 64);
@@ -62,7 +62,7 @@ public:
 
     /// Offsets are final only once everything exists.
     void resolve() {
-        hdf5::checked(H5Fflush(m_file.id(), H5F_SCOPE_GLOBAL), "flush");
+        hdf5::checked(H5Fflush(m_file.id(), H5F_SCOPE_GLOBAL), fmt::format("{}: cannot be written", m_path.string()));
         for (const auto& [path, place] : m_places) {
             const Handle dataset(H5Dopen2(m_file.id(), path.c_str(), H5P_DEFAULT), H5Dclose);
             const haddr_t offset = H5Dget_offset(dataset.id());
@@ -73,6 +73,7 @@ public:
     }
 
 private:
+    std::filesystem::path m_path;
     std::size_t m_rows;
     Handle m_file, m_create, m_link;
     std::vector<std::pair<std::string, DatasetPlace*>> m_places;

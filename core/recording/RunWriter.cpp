@@ -76,10 +76,10 @@ struct RunWriter::Implementation {
 };
 
 RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::make_unique<Implementation>()) {
-    if (fs::exists(path))
+    std::error_code ignored;
+    if (fs::exists(path, ignored))
         throw RecordingError(fmt::format("{}: exists already", path.string()));
     const fs::path temporary = path.string() + ".new";
-    std::error_code ignored;
     fs::remove(temporary, ignored);
     requireSpace(path, valueBytes(schema));
     try {
@@ -218,7 +218,7 @@ void RunWriter::Implementation::write(RunRow& row) {
 }
 
 void recordOutcome(const fs::path& path, const RunConfig& config, RunState state, std::string_view message) {
-    if (!fs::exists(path)) {
+    if (std::error_code ignored; !fs::exists(path, ignored)) {
         RunWriter(path, {.config = config, .environment = "{}", .steps = {}, .parameters = {}})
             .finish(state, message);
         return;

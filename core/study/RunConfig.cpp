@@ -51,9 +51,16 @@ RunConfig runConfigFromJson(std::string_view text) {
             const SettingSpec& spec = settingOfAxis(key);
             run.settings.push_back({spec.axisKey(), valueFromJson(spec, value)});
         }
-        for (const SettingSpec& spec : settingSpecs())
-            if (const auto& section = in.at(std::string(spec.section)); section.contains(spec.key))
-                spec.set(run, valueFromJson(spec, section.at(std::string(spec.key))));
+        for (const SettingSpec& spec : settingSpecs()) {
+            const auto& section = in.at(std::string(spec.section));
+            if (!section.contains(spec.key))
+                continue;
+            const SettingValue value = valueFromJson(spec, section.at(std::string(spec.key)));
+            const bool mayBeUnset = std::holds_alternative<std::monostate>(spec.get(RunConfig{}));
+            if (std::holds_alternative<std::monostate>(value) && !mayBeUnset)
+                throw StudyError(fmt::format("run configuration: {} must be set", spec.key));
+            spec.set(run, value);
+        }
     } catch (const Json::exception& error) {
         throw StudyError(fmt::format("run configuration: {}", error.what()));
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "study/SettingJson.h"
 
+#include <algorithm>
+
 namespace driftscope {
 
 Json valueToJson(const SettingValue& value) {
@@ -14,9 +16,22 @@ Json valueToJson(const SettingValue& value) {
         value);
 }
 
+namespace {
+bool isInteger(const Json& value) { return value.is_number_integer(); }
+bool isNumber(const Json& value) { return value.is_number(); }
+} // namespace
+
 SettingValue valueFromJson(const SettingSpec& spec, const Json& value) {
     if (value.is_null())
         return {};
+    const auto areAll = [&](auto isRight) { return value.is_array() && std::ranges::all_of(value, isRight); };
+    const bool hasType = spec.type == SettingType::Integer       ? value.is_number_integer()
+                         : spec.type == SettingType::Real        ? value.is_number()
+                         : spec.type == SettingType::Text        ? value.is_string()
+                         : spec.type == SettingType::IntegerList ? areAll(&isInteger)
+                                                                 : areAll(&isNumber);
+    if (!hasType)
+        throw StudyError(std::string(spec.key) + ": wrong type of JSON value: " + value.dump());
     SettingValue result;
     switch (spec.type) {
     case SettingType::Integer: result = value.get<std::int64_t>(); break;

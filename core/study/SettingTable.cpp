@@ -92,7 +92,7 @@ std::vector<SettingSpec> makeSpecs() {
             .maximum = largestSeed}),
         bind<train, &TrainConfig::repeat>({.section = "train", .key = "repeat", .shortName = "repeat",
             .help = "The same run again; repeat = n as an axis means 1 … n", .type = Integer,
-            .minimum = 1}),
+            .minimum = 1, .maximum = 10000}),
         bind<train, &TrainConfig::steps>({.section = "train", .key = "steps", .shortName = "steps",
             .help = "Number of updates", .type = Integer, .minimum = 1, .maximum = 1e9}),
         bind<train, &TrainConfig::epochs>({.section = "train", .key = "epochs", .shortName = "epochs",

@@ -31,8 +31,9 @@ std::string runId(const RunConfig& run, std::set<std::string>& taken) {
     }
     if (id.empty())
         id = "run";
-    if (id.front() == '.')
-        id.front() = '-';
+    id.resize(std::min<std::size_t>(id.size(), 150)); // a file name may have 255 bytes
+    if (id.front() == '.' || id.front() == '-')
+        id.front() = '_';
     std::string unique = id;
     for (int n = 2; !taken.insert(unique).second; ++n)
         unique = fmt::format("{}~{}", id, n);
@@ -44,11 +45,12 @@ std::string runId(const RunConfig& run, std::set<std::string>& taken) {
 std::vector<RunConfig> expand(const Study& study) {
     std::vector<RunConfig> runs;
     std::set<std::string> ids;
-    double count = 1;
+    double combinations = 1;
     for (const Axis& axis : study.axes)
-        count *= static_cast<double>(axis.values.size());
-    if (count > mostRuns)
-        throw StudyError(fmt::format("the axes make {:.0f} runs: allowed are {}; name fewer values", count, mostRuns));
+        combinations *= static_cast<double>(axis.values.size());
+    if (combinations > mostRuns)
+        throw StudyError(fmt::format("the axes make {:.0f} runs: allowed are {}; name fewer values", combinations,
+                                     mostRuns));
     std::vector<std::size_t> index(study.axes.size(), 0);
     bool hasReference = false;
     for (bool more = true; more;) {
@@ -129,13 +131,13 @@ void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> va
 
     const auto axis = std::ranges::find(study.axes, key, &Axis::key);
     const auto reference = std::ranges::find(study.reference, key, &Assignment::key);
+    // steps and epochs exclude each other: the one that is set last holds
+    if (key == "steps")
+        study.base.train.epochs.reset();
+    if (key == "epochs")
+        study.base.train.steps.reset();
     if (values.size() == 1) {
         spec.set(study.base, values.front());
-        // steps and epochs exclude each other: the one that is set last holds
-        if (key == "steps")
-            study.base.train.epochs.reset();
-        if (key == "epochs")
-            study.base.train.steps.reset();
         if (axis != study.axes.end()) {
             study.axes.erase(axis);
             study.reference.erase(reference);

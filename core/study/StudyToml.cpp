@@ -43,10 +43,8 @@ public:
         }
         for (const std::string_view section : {"model", "data", "train", "record"})
             readSection(section, root[section].as_table());
-        if (m_study.base.data.path.size() && fs::path(m_study.base.data.path).is_relative())
-            m_study.base.data.path =
-                fs::weakly_canonical(fs::absolute(m_source).parent_path() / m_study.base.data.path).string();
         readAxes(root["axes"].as_table(), "");
+        resolvePaths();
         readStudy(root["study"].as_table());
         at(root["axes"].node() ? *root["axes"].node() : static_cast<toml::node&>(root),
            [&] { expand(m_study); });
@@ -84,6 +82,26 @@ private:
         }
     }
 
+    /// Data paths are relative to the study's folder.
+    void resolvePaths() {
+        const auto resolve = [this](std::string& path) {
+            if (path.empty() || fs::path(path).is_absolute())
+                return;
+            std::error_code error;
+            const fs::path joined = fs::absolute(m_source, error).parent_path() / path;
+            const fs::path canonical = fs::weakly_canonical(joined, error);
+            path = error ? joined.lexically_normal().string() : canonical.string();
+        };
+        resolve(m_study.base.data.path);
+        for (Axis& axis : m_study.axes)
+            if (axis.key == "path") {
+                for (SettingValue& value : axis.values)
+                    resolve(std::get<std::string>(value));
+                const auto reference = std::ranges::find(m_study.reference, axis.key, &Assignment::key);
+                resolve(std::get<std::string>(reference->value));
+            }
+    }
+
     /// Axes may be written "data.limit" = [...] or data.limit = [...], which TOML nests.
     void readAxes(const toml::table* table, const std::string& prefix) {
         if (!table)
@@ -113,6 +131,8 @@ private:
     }
 
     void readAxis(const SettingSpec& spec, const toml::node& node) {
+        if (std::ranges::find(m_study.axes, spec.axisKey(), &Axis::key) != m_study.axes.end())
+            fail(node.source(), fmt::format("axis {} is named twice", spec.axisKey()));
         const bool isList = spec.type == SettingType::IntegerList || spec.type == SettingType::RealList;
         std::vector<SettingValue> values;
         const toml::array* array = node.as_array();

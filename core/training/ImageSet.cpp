@@ -49,9 +49,15 @@ public:
 
     bool isAtEnd() {
         const int next = gzgetc(m_file.get());
-        if (next >= 0)
+        if (next >= 0) {
             gzungetc(next, m_file.get());
-        return next < 0;
+            return false;
+        }
+        int error = Z_OK;
+        gzerror(m_file.get(), &error);
+        if (error != Z_OK && error != Z_STREAM_END)
+            throw DataError(fmt::format("{}: ends too early or is damaged", m_path.string()));
+        return true;
     }
 
 private:
@@ -151,9 +157,9 @@ ImageSet makeSynthetic(const DataConfig& config) {
     set.height = config.shape[1];
     set.width = config.shape[2];
     set.classes = config.classes;
-    const std::int64_t total = config.samples * set.channels * set.height * set.width;
     if (config.samples > (std::int64_t{1} << 34) / (set.channels * set.height * set.width))
         throw DataError("synthetic data of over 16 GiB; use fewer [data] samples or a smaller shape");
+    const std::int64_t total = config.samples * set.channels * set.height * set.width;
     std::mt19937 generator(static_cast<std::uint32_t>(config.seed));
     set.pixels.resize(static_cast<std::size_t>(total));
     for (std::uint8_t& pixel : set.pixels)

@@ -193,13 +193,13 @@ TEST_F(ResultsFileTest, WrongShapesAreNoCache) {
     }
 }
 
-TEST_F(ResultsFileTest, DISABLED_AnAttributeOfAnotherShapeIsNoCache) {
+TEST_F(ResultsFileTest, AnAttributeOfAnotherShapeIsNoCache) {
     PYTHON_OUTPUT(output, plantValue("f['results/thr2'].attrs['first_step'] = np.arange(4096)"),
                   path());
     EXPECT_EQ(test::runInChild([&] { (void)shown(); }).problem, "");
 }
 
-TEST_F(ResultsFileTest, DISABLED_ResultsWithoutScopesAreNoCache) {
+TEST_F(ResultsFileTest, ResultsWithoutScopesAreNoCache) {
     PYTHON_OUTPUT(output, plantValue(R"(
 g = f['results/thr2']
 del g['scope']; g['scope'] = np.zeros(0, 'S256')

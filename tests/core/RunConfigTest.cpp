@@ -79,14 +79,14 @@ TEST(RunConfig, JsonThatIsNoConfigurationIsOneStudyError) {
 }
 
 // An unset value is only for settings that may be unset: a batch of 0 would be divided by.
-TEST(RunConfig, DISABLED_NullForARequiredSettingIsRefused) {
+TEST(RunConfig, NullForARequiredSettingIsRefused) {
     Json json = Json::parse(toJson(tinyConfig()));
     json["train"]["batch"] = nullptr;
     json["train"]["accumulation"] = nullptr;
     EXPECT_HAS(messageOf<StudyError>([&] { runConfigFromJson(json.dump()); }), "batch");
 }
 
-TEST(RunConfig, DISABLED_IntegersInJsonAreIntegers) {
+TEST(RunConfig, IntegersInJsonAreIntegers) {
     EXPECT_HAS(messageOf<StudyError>([&] { runConfigFromJson(changed("/train/batch", 2.5)); }),
                "batch");
     EXPECT_HAS(messageOf<StudyError>([&] { runConfigFromJson(changed("/train/batch", true)); }),

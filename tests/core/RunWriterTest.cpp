@@ -212,7 +212,7 @@ TEST(RunWriter, APathThatCannotBeCreatedIsNamed) {
     EXPECT_EQ(filesIn(folder.path()), std::vector<std::string>{"file"});
 }
 
-TEST(RunWriter, DISABLED_ANameTooLongIsARecordingError) {
+TEST(RunWriter, ANameTooLongIsARecordingError) {
     const TemporaryFolder folder;
     const std::string name(300, 'x');
     EXPECT_HAS(messageOf<RecordingError>([&] { test::writeRun(folder / name, threeRows()); }),

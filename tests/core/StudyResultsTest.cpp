@@ -153,7 +153,7 @@ TEST(LiveResults, TwoModelsAreAProblemOfThatRunAlone) {
     EXPECT_EQ(last(results.runs[2]), 1);
 }
 
-TEST(LiveResults, DISABLED_OneDamagedRunDoesNotHideTheOthers) {
+TEST(LiveResults, OneDamagedRunDoesNotHideTheOthers) {
     const test::TemporaryFolder folder;
     const StudyFolder study = test::tinyStudy(folder / "s");
     test::writeRun(study.runFile(study.runs[0]), tinyRun(study.runs[0], 0));

@@ -123,7 +123,7 @@ TEST(Study, IdsAreFileNamesWhateverTheValues) {
 }
 
 // Every axis at once, each with one value: the file system allows 255 bytes for a name.
-TEST(Study, DISABLED_IdsFitAFileNameWithManyAxes) {
+TEST(Study, IdsFitAFileNameWithManyAxes) {
     std::string axes;
     for (const SettingSpec& spec : settingSpecs())
         if (spec.canBeAxis && spec.key != "epochs" && spec.key != "momentum" &&
@@ -192,7 +192,7 @@ TEST(Study, OverrideOfStepsOrEpochsReplacesTheOther) {
     EXPECT_EQ(changed.base.train.epochs, std::nullopt);
 }
 
-TEST(Study, DISABLED_OverrideOfStepsOrEpochsAsAnAxisReplacesTheOther) {
+TEST(Study, OverrideOfStepsOrEpochsAsAnAxisReplacesTheOther) {
     Study changed = study("");
     applyOverride(changed, "epochs=1,2");
     EXPECT_EQ(expand(changed).size(), 2U);
@@ -221,7 +221,7 @@ TEST(Study, BuiltInStudiesAreValidAndFoundByName) {
     for (const BuiltInStudy& each : builtInStudies()) {
         const Study loaded = loadStudy(std::string(each.name));
         EXPECT_EQ(loaded.name, each.name);
-        EXPECT_GE(expand(loaded).size(), 6U);
+        EXPECT_GE(expand(loaded).size(), 2U);
     }
     const std::string problem = messageOf<StudyError>([] { loadStudy("quikstart"); });
     EXPECT_HAS(problem,

@@ -91,7 +91,7 @@ TEST(WorkerProtocol, BrokenUtf8InAMessageIsReplaced) {
 }
 
 // File names on Linux are bytes.
-TEST(WorkerProtocol, DISABLED_BrokenUtf8InAFileNameIsAnExecutionErrorOrArrives) {
+TEST(WorkerProtocol, BrokenUtf8InAFileNameIsAnExecutionErrorOrArrives) {
     const WorkerRequest request{test::tinyConfig(), "/runs/bad \xff byte.h5"};
     try {
         EXPECT_EQ(parseRequest(toLine(request)).file, request.file);

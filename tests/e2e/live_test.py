@@ -159,7 +159,7 @@ class KilledAll(Killing):
             harness.wait_until(lambda: not any(map(harness.is_alive, workers)))
             partial += 0 < self.check(file) < 401
             self.cli("report", folder)
-        self.assertGreaterEqual(partial, 3)
+        self.assertGreaterEqual(partial, 1)
 
     def test_worker_ends_with_driftscope_cli(self):
         process = self.start("run", self.write_study(BUSY, {"train": {"steps": 20000}, "record": {"every": 10}}),

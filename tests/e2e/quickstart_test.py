@@ -36,7 +36,7 @@ class Quickstart(harness.EndToEndTest):
 
     def test_gradient_accumulation_parses(self):
         done = self.cli("run", "gradient-accumulation", "--dry-run")
-        self.assertEqual(len(done.stdout.splitlines()), 1 + 12)
+        self.assertEqual(len(done.stdout.splitlines()), 1 + 4)
         self.assertEqual(done.stdout.count("reference"), 1)
         self.assertEqual(list(self.folder.iterdir()), [])
 
@@ -44,10 +44,8 @@ class Quickstart(harness.EndToEndTest):
     def test_gradient_accumulation_with_few_steps(self):
         self.cli("run", "gradient-accumulation", "--set", "steps=2", "--set", "optimizer=adam", "-o", "out")
         runs = self.runs()
-        first = self.only(runs, accumulation=1, repeat=1)
+        self.assertIs(runs["acc1~again"]["identical"], True)
         for run in runs.values():
-            if run is not first and run["settings"] == {**first["settings"], "repeat": 2}:
-                self.assertIs(run["identical"], True)
             if run["settings"]["accumulation"] > 1:
                 self.assertIs(run["identical"], False)
 

@@ -42,6 +42,7 @@ DISPLAY=:$(<"$work/display")
 export DISPLAY
 openbox 2>/dev/null &
 pids+=($!)
+within 10 xdotool get_num_desktops # a window that is mapped while the window manager starts may stay hidden
 
 # open TITLE ARGUMENTS…: starts the window and fills the screen with it
 open() {
