@@ -10,6 +10,8 @@
 #include <QSyntaxHighlighter>
 #include <QTextBlock>
 
+#include <algorithm>
+
 namespace driftscope {
 namespace {
 

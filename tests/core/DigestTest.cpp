@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 #include <vector>

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
+#include <algorithm>
+
 namespace driftscope {
 namespace {
 
