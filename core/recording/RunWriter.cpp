@@ -12,7 +12,6 @@
 #include <deque>
 #include <exception>
 #include <fcntl.h>
-#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -22,8 +21,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// One row is filled while another is written and a third waits: enough to even out the disk.
-constexpr std::size_t rowBuffers = 3;
+/// Rows on their way to the disk: enough to even it out, few enough to hold.
+constexpr std::size_t mostRowsInFlight = 3;
 
 std::span<const std::byte> bytesOf(const auto& range) { return std::as_bytes(std::span(range)); }
 
@@ -51,10 +50,6 @@ void writeOutcome(const FileDescriptor& file, const RunLayout& layout, RunState 
 
 } // namespace
 
-std::span<std::byte> RunRow::weights(std::size_t i) {
-    return std::span(m_weights).subspan((*m_offsets)[i], (*m_offsets)[i + 1] - (*m_offsets)[i]);
-}
-
 struct RunWriter::Implementation {
     FileDescriptor file;
     RunLayout layout;
@@ -62,12 +57,11 @@ struct RunWriter::Implementation {
 
     std::mutex mutex;
     std::condition_variable_any changed;
-    std::vector<std::unique_ptr<RunRow>> idle;
-    std::deque<std::unique_ptr<RunRow>> queue;
-    bool isBusy = false;
+    std::deque<RunRow> queue; ///< the first one is being written
     bool isFinished = false;
     std::exception_ptr error;
     std::int64_t rows = 0;
+    std::size_t batch = 0; ///< sample ids per row
     std::jthread thread;
 
     void work(const std::stop_token& stop);
@@ -96,17 +90,7 @@ RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::mak
         throw;
     }
     m->parameters = schema.parameters;
-
-    auto offsets = std::make_shared<std::vector<std::size_t>>(1, 0);
-    for (const TensorInfo& tensor : schema.parameters)
-        offsets->push_back(offsets->back() + tensor.bytes());
-    for (std::size_t i = 0; i < rowBuffers; ++i) {
-        auto row = std::make_unique<RunRow>();
-        row->m_offsets = offsets;
-        row->m_weights.resize(offsets->back());
-        row->sampleIds.resize(static_cast<std::size_t>(schema.config.train.batch));
-        m->idle.push_back(std::move(row));
-    }
+    m->batch = static_cast<std::size_t>(schema.config.train.batch);
     m->thread = std::jthread([this](const std::stop_token& stop) { m->work(stop); });
 }
 
@@ -118,25 +102,22 @@ RunWriter::~RunWriter() {
     }
 }
 
-std::unique_ptr<RunRow> RunWriter::nextRow() {
-    std::unique_lock held(m->mutex);
-    m->changed.wait(held, [this] { return !m->idle.empty() || m->error; });
-    if (m->error)
-        std::rethrow_exception(m->error);
-    std::unique_ptr<RunRow> row = std::move(m->idle.back());
-    m->idle.pop_back();
-    row->scalars.fill(std::numeric_limits<double>::quiet_NaN());
-    std::ranges::fill(row->sampleIds, -1);
-    row->batchDigest = {};
-    return row;
-}
-
-void RunWriter::append(std::unique_ptr<RunRow> row) {
+void RunWriter::append(RunRow row) {
     {
-        const std::lock_guard held(m->mutex);
+        std::unique_lock held(m->mutex);
+        m->changed.wait(held, [this] { return m->queue.size() < mostRowsInFlight || m->error; });
+        if (m->error)
+            std::rethrow_exception(m->error);
         m->queue.push_back(std::move(row));
     }
     m->changed.notify_all();
+}
+
+void RunWriter::waitUntilWritten() {
+    std::unique_lock held(m->mutex);
+    m->drain(held);
+    if (m->error)
+        std::rethrow_exception(m->error);
 }
 
 void RunWriter::finish(RunState state, std::string_view message) {
@@ -155,27 +136,23 @@ void RunWriter::finish(RunState state, std::string_view message) {
 }
 
 void RunWriter::Implementation::drain(std::unique_lock<std::mutex>& held) {
-    changed.wait(held, [this] { return (queue.empty() && !isBusy) || error; });
+    changed.wait(held, [this] { return queue.empty() || error; });
 }
 
 void RunWriter::Implementation::work(const std::stop_token& stop) {
     std::unique_lock held(mutex);
     while (changed.wait(held, stop, [this] { return !queue.empty(); })) {
-        std::unique_ptr<RunRow> row = std::move(queue.front());
-        queue.pop_front();
-        isBusy = true;
+        RunRow& row = queue.front(); // stays where it is while others are put behind it
         held.unlock();
         std::exception_ptr failure;
         try {
-            write(*row);
+            write(row);
         } catch (...) {
             failure = std::current_exception();
         }
         held.lock();
-        isBusy = false;
-        if (failure)
-            error = failure;
-        idle.push_back(std::move(row));
+        error = failure;
+        queue.pop_front();
         changed.notify_all();
         if (error)
             return;
@@ -188,7 +165,7 @@ void RunWriter::Implementation::write(RunRow& row) {
     };
     double squaredNorm = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const std::span<const std::byte> weights = row.weights(i);
+        const std::span<const std::byte> weights = row.weights.at(i).bytes;
         file.writeAt(at(layout.weights[i]), weights);
         file.writeAt(at(layout.weightDigests[i]), bytesOf(digestOf(weights)));
 
@@ -207,9 +184,9 @@ void RunWriter::Implementation::write(RunRow& row) {
     }
     if (!row.gradients.empty())
         row.scalars[GradNormSq] = squaredNorm;
-    row.gradients.clear();
     for (std::size_t i = 0; i < ScalarCount; ++i)
         file.writeAt(at(layout.scalars[i]), bytesOf(std::span(&row.scalars[i], 1)));
+    row.sampleIds.resize(batch, -1);
     file.writeAt(at(layout.sampleIds), bytesOf(row.sampleIds));
     file.writeAt(at(layout.batchDigest), bytesOf(row.batchDigest));
 

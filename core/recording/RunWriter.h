@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,28 +28,27 @@ struct RunSchema {
     std::vector<TensorInfo> parameters;
 };
 
-/// A gradient as whoever computed it left it, kept alive instead of copied: it must not change any more.
-struct GradientValues {
+/// A tensor as whoever computed it left it, kept alive instead of copied.
+struct TensorValues {
     std::span<const std::byte> bytes;
-    std::shared_ptr<const void> owner;
+    std::shared_ptr<const void> owner; ///< may be none for what outlives the writer
 };
 
 /// One row on its way to the file.
-class RunRow {
-public:
-    /// Where to copy a parameter's values to.
-    std::span<std::byte> weights(std::size_t parameter);
-
-    /// One per parameter, or none at all: then the digests are zeros and the values NaN.
-    std::vector<GradientValues> gradients;
-    std::array<double, ScalarCount> scalars{}; ///< NaN where a step has none (step 0)
-    std::vector<std::int64_t> sampleIds;       ///< −1 behind an incomplete last batch
+struct RunRow {
+    std::vector<TensorValues> weights;   ///< one per parameter
+    std::vector<TensorValues> gradients; ///< one per parameter, or none at all: then the digests are zeros and the
+                                         ///< values NaN
+    std::array<double, ScalarCount> scalars = noScalars(); ///< NaN where a step has none (step 0)
+    std::vector<std::int64_t> sampleIds; ///< at most one per sample of a batch; −1 is written behind them
     Digest batchDigest{};
 
 private:
-    friend class RunWriter;
-    std::shared_ptr<const std::vector<std::size_t>> m_offsets;
-    std::vector<std::byte> m_weights; ///< one tensor behind the other
+    static constexpr std::array<double, ScalarCount> noScalars() {
+        std::array<double, ScalarCount> none{};
+        none.fill(std::numeric_limits<double>::quiet_NaN());
+        return none;
+    }
 };
 
 class RunWriter {
@@ -62,12 +62,12 @@ public:
     RunWriter(const RunWriter&) = delete;
     RunWriter& operator=(const RunWriter&) = delete;
 
-    /// An empty row to fill; waits while all row buffers are on their way to the disk.
-    /// Throws RecordingError if an earlier row could not be written.
-    std::unique_ptr<RunRow> nextRow();
+    /// Hands a row to the writer thread, whose values must not change until it is written; waits while
+    /// several rows are on their way. Throws RecordingError if an earlier row could not be written.
+    void append(RunRow row);
 
-    /// Hands a filled row to the writer thread.
-    void append(std::unique_ptr<RunRow> row);
+    /// Waits until every row handed over is in the file. Throws RecordingError if one could not be written.
+    void waitUntilWritten();
 
     /// Waits for all rows, then sets the state and the message. Throws RecordingError.
     void finish(RunState state, std::string_view message = {});

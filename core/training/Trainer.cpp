@@ -16,7 +16,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 
 namespace driftscope {
 namespace {
@@ -61,9 +60,10 @@ std::span<const std::byte> bytesOf(const torch::Tensor& contiguousOnCpu) {
     return {static_cast<const std::byte*>(contiguousOnCpu.data_ptr()), contiguousOnCpu.nbytes()};
 }
 
-void copyTo(std::span<std::byte> out, const torch::Tensor& tensor) {
-    const torch::Tensor source = tensor.detach().to(torch::kCPU).contiguous();
-    std::memcpy(out.data(), source.data_ptr(), out.size());
+/// The tensor's values for the writer: itself where it lies in memory as they are written, else a copy.
+TensorValues valuesOf(const torch::Tensor& tensor) {
+    auto owner = std::make_shared<torch::Tensor>(tensor.detach().to(torch::kCPU).contiguous());
+    return {bytesOf(*owner), owner};
 }
 
 /// Steps that get a row: 0, every nth, and the last.
@@ -135,25 +135,21 @@ private:
 
     RunState loop(std::int64_t total) {
         if (m_writer) {
-            std::unique_ptr<RunRow> row = m_writer->nextRow();
-            copyWeights(*row);
+            RunRow row;
+            keepWeights(row);
             m_writer->append(std::move(row));
         }
         for (std::int64_t step = 1; step <= total; ++step) {
             if (m_observer.isStopped())
                 return RunState::Cancelled;
-            const bool isRecorded = m_writer && (step % m_config.record.every == 0 || step == total);
-            std::unique_ptr<RunRow> row = isRecorded ? m_writer->nextRow() : nullptr;
-            const double loss = trainStep(row.get());
-            if (row)
-                m_writer->append(std::move(row));
+            const double loss = trainStep(m_writer && (step % m_config.record.every == 0 || step == total));
             m_observer.stepped(step, loss);
         }
         return RunState::Finished;
     }
 
-    /// One update; fills the row if there is one. Returns the loss over the batch.
-    double trainStep(RunRow* row) {
+    /// One update, and its row if it is to be recorded. Returns the loss over the batch.
+    double trainStep(bool isRecorded) {
         const auto start = Clock::now();
         const Batch batch = makeBatch(m_data, m_sampler.nextBatch(), m_type, m_device);
         double loss = 0;
@@ -168,25 +164,24 @@ private:
             loss += microLoss.item<double>();
             correct += output.detach().argmax(1).eq(targets).sum().item<std::int64_t>();
         }
-        Clock::duration recording{};
-        if (row) {
-            const auto copying = Clock::now();
-            keepGradients(*row);
-            recording += Clock::now() - copying;
-        }
+        const auto waiting = Clock::now();
+        if (m_writer)
+            m_writer->waitUntilWritten(); // it reads the weights where they are
+        const auto waited = Clock::now() - waiting;
         m_optimizer->step();
-        if (!row)
+        if (!isRecorded)
             return loss;
 
-        const auto copying = Clock::now();
-        copyWeights(*row);
-        recording += Clock::now() - copying;
-        std::ranges::copy(batch.ids, row->sampleIds.begin());
-        row->batchDigest = digestOfBatch(batch);
-        row->scalars[Loss] = loss;
-        row->scalars[Accuracy] = static_cast<double>(correct) / static_cast<double>(batch.size());
-        row->scalars[LearningRate] = m_config.train.learningRate;
-        row->scalars[StepSeconds] = std::chrono::duration<double>(Clock::now() - start - recording).count();
+        RunRow row;
+        row.scalars[StepSeconds] = std::chrono::duration<double>(Clock::now() - start - waited).count();
+        keepWeights(row);
+        keepGradients(row);
+        row.batchDigest = digestOfBatch(batch);
+        row.scalars[Loss] = loss;
+        row.scalars[Accuracy] = static_cast<double>(correct) / static_cast<double>(batch.size());
+        row.scalars[LearningRate] = m_config.train.learningRate;
+        row.sampleIds = batch.ids;
+        m_writer->append(std::move(row));
         return loss;
     }
 
@@ -220,17 +215,15 @@ private:
 
     /// Nothing changes them after this: the optimizer only reads them, and each step makes new ones.
     void keepGradients(RunRow& row) const {
-        for (const torch::Tensor& parameter : m_parameters) {
-            const torch::Tensor gradient =
-                parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter);
-            auto owner = std::make_shared<torch::Tensor>(gradient.detach().to(torch::kCPU).contiguous());
-            row.gradients.push_back({bytesOf(*owner), owner});
-        }
+        for (const torch::Tensor& parameter : m_parameters)
+            row.gradients.push_back(
+                valuesOf(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter)));
     }
 
-    void copyWeights(RunRow& row) const {
-        for (std::size_t i = 0; i < m_parameters.size(); ++i)
-            copyTo(row.weights(i), m_parameters[i]);
+    /// The next update changes them: trainStep waits for the writer before it.
+    void keepWeights(RunRow& row) const {
+        for (const torch::Tensor& parameter : m_parameters)
+            row.weights.push_back(valuesOf(parameter));
     }
 
     static Digest digestOfBatch(const Batch& batch) {

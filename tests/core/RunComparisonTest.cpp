@@ -265,9 +265,7 @@ TEST_F(RunComparisonTest, RowByRowGivesTheSameAsAllAtOnce) {
     RunComparer comparer(a, r);
     EXPECT_FALSE(comparer.update());
     for (std::size_t i = 0; i < run.rows.size(); ++i) {
-        auto filled = writer.nextRow();
-        test::fill(*filled, run, run.rows[i]);
-        writer.append(std::move(filled));
+        writer.append(test::filled(run, run.rows[i]));
         comparer.update(1 + static_cast<int>(i % 3)); // whatever has reached the file by now
         EXPECT_LE(comparer.result().rows(), i + 1);
     }

@@ -31,17 +31,7 @@ TestRun threeRows() {
 }
 
 void append(RunWriter& writer, const TestRun& run, std::size_t row) {
-    auto filled = writer.nextRow();
-    test::fill(*filled, run, run.rows[row]);
-    writer.append(std::move(filled));
-}
-
-/// Waits for the writer thread: nextRow gives the buffers back only as they are written.
-void drain(RunWriter& writer) {
-    std::vector<std::unique_ptr<RunRow>> all;
-    for (int i = 0; i < 3; ++i)
-        all.push_back(writer.nextRow());
-    // they are dropped: nothing more is written by this writer
+    writer.append(test::filled(run, run.rows[row]));
 }
 
 std::vector<std::string> filesIn(const fs::path& folder) {
@@ -60,7 +50,7 @@ TEST(RunWriter, ProgressFollowsTheRows) {
     EXPECT_EQ(reader.progress().state, RunState::Running);
     append(*writer, run, 0);
     append(*writer, run, 1);
-    drain(*writer);
+    writer->waitUntilWritten();
     EXPECT_EQ(reader.progress().rows, 2);
     EXPECT_EQ(reader.progress().state, RunState::Running);
     EXPECT_EQ(reader.weights(0, 1).values<float>()[0], 2.0F);
@@ -78,7 +68,7 @@ TEST(RunWriter, H5pyReadsTheFileWhileItIsWritten) {
     RunWriter writer(folder / "run.h5", test::schemaOf(run));
     append(writer, run, 0);
     append(writer, run, 1);
-    drain(writer);
+    writer.waitUntilWritten();
     PYTHON_OUTPUT(output, R"(
 f = h5py.File(sys.argv[1], 'r')
 print(f['progress'][:].tolist(), f['weights/w'][:2].tolist())
@@ -131,7 +121,7 @@ TEST(RunWriter, AWriterThatWasKilledIsAFailedRun) {
     if (child == 0) {
         RunWriter writer(file, test::schemaOf(run));
         append(writer, run, 0);
-        drain(writer);
+        writer.waitUntilWritten();
         char c = 'x';
         [[maybe_unused]] ssize_t n = ::write(ready[1], &c, 1);
         n = ::read(never[0], &c, 1); // until it is killed

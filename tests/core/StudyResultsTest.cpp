@@ -35,12 +35,8 @@ TEST(LiveResults, FollowsRunsAsTheyComeIn) {
     test::writeRun(study.runFile(study.runs[0]), tinyRun(study.runs[0], 0));
     EXPECT_TRUE(live.update());
     EXPECT_FALSE(live.results().runs[1].comparison); // no row yet
-    auto row = writer.nextRow();
-    test::fill(*row, run, run.rows[0]);
-    writer.append(std::move(row));
-    row = writer.nextRow();
-    test::fill(*row, run, run.rows[1]);
-    writer.append(std::move(row));
+    writer.append(test::filled(run, run.rows[0]));
+    writer.append(test::filled(run, run.rows[1]));
     writer.finish(RunState::Cancelled, "stopped");
     EXPECT_TRUE(live.update());
     EXPECT_EQ(live.results().runs[1].comparison.value().rows(), 2U);
@@ -64,13 +60,9 @@ TEST(LiveResults, SmallTensorsOfARunningRunAreNeverStale) {
         test::writeRun(study.runFile(study.runs[0]), reference);
         LiveResults live(study);
         RunWriter writer(study.runFile(study.runs[1]), test::schemaOf(run));
-        auto row = writer.nextRow();
-        (void)writer.nextRow(); // with one buffer left, nextRow waits until the last row is written
-        (void)writer.nextRow();
         for (std::size_t i = 0; i < 3; ++i) {
-            test::fill(*row, run, run.rows[i]);
-            writer.append(std::move(row));
-            row = writer.nextRow();
+            writer.append(test::filled(run, run.rows[i]));
+            writer.waitUntilWritten();
             EXPECT_TRUE(live.update());
             EXPECT_EQ(live.results().runs[1].comparisonProblem, "");
             EXPECT_EQ(live.results().runs[1].rows, static_cast<std::int64_t>(i) + 1);

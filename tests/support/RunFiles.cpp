@@ -8,16 +8,18 @@
 namespace driftscope::test {
 namespace {
 
-void store(std::span<std::byte> out, const TensorInfo& tensor, const std::vector<double>& values) {
+TensorValues store(const TensorInfo& tensor, const std::vector<double>& values) {
     if (values.size() != tensor.elements())
         throw std::logic_error(tensor.name + ": the test gives it the wrong number of values");
+    auto owner = std::make_shared<std::vector<std::byte>>(tensor.bytes());
     for (std::size_t i = 0; i < values.size(); ++i) {
         const auto narrow = static_cast<float>(values[i]);
         if (tensor.dtype == DType::Float32)
-            std::memcpy(out.data() + i * sizeof narrow, &narrow, sizeof narrow);
+            std::memcpy(owner->data() + i * sizeof narrow, &narrow, sizeof narrow);
         else
-            std::memcpy(out.data() + i * sizeof values[i], &values[i], sizeof values[i]);
+            std::memcpy(owner->data() + i * sizeof values[i], &values[i], sizeof values[i]);
     }
+    return {*owner, owner};
 }
 
 } // namespace
@@ -33,19 +35,17 @@ RunConfig tinyConfig(const std::string& id, std::int64_t steps) {
     return config;
 }
 
-void fill(RunRow& row, const TestRun& run, const TestRow& values) {
+RunRow filled(const TestRun& run, const TestRow& values) {
+    RunRow row;
     for (std::size_t i = 0; i < run.parameters.size(); ++i) {
-        const TensorInfo& tensor = run.parameters[i];
-        store(row.weights(i), tensor, values.weights.at(i));
-        if (values.gradients.empty())
-            continue;
-        auto owner = std::make_shared<std::vector<std::byte>>(tensor.bytes());
-        store(*owner, tensor, values.gradients.at(i));
-        row.gradients.push_back({*owner, owner});
+        row.weights.push_back(store(run.parameters[i], values.weights.at(i)));
+        if (!values.gradients.empty())
+            row.gradients.push_back(store(run.parameters[i], values.gradients.at(i)));
     }
     row.scalars[Loss] = values.loss;
-    std::ranges::copy(values.sampleIds, row.sampleIds.begin());
+    row.sampleIds = values.sampleIds;
     row.batchDigest = values.batchDigest;
+    return row;
 }
 
 RunSchema schemaOf(const TestRun& run) {
@@ -57,11 +57,8 @@ RunSchema schemaOf(const TestRun& run) {
 
 void writeRun(const std::filesystem::path& file, const TestRun& run) {
     RunWriter writer(file, schemaOf(run));
-    for (std::size_t i = 0; i < std::min(run.rows.size(), run.written); ++i) {
-        auto row = writer.nextRow();
-        fill(*row, run, run.rows[i]);
-        writer.append(std::move(row));
-    }
+    for (std::size_t i = 0; i < std::min(run.rows.size(), run.written); ++i)
+        writer.append(filled(run, run.rows[i]));
     writer.finish(run.state, run.message);
 }
 

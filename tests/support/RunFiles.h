@@ -36,7 +36,7 @@ struct TestRun {
 /// A valid configuration: synthetic data, two samples a batch, as many steps as asked for.
 RunConfig tinyConfig(const std::string& id = "tiny", std::int64_t steps = 3);
 
-void fill(RunRow& row, const TestRun& run, const TestRow& values);
+RunRow filled(const TestRun& run, const TestRow& values);
 RunSchema schemaOf(const TestRun& run);
 void writeRun(const std::filesystem::path& file, const TestRun& run);
 
