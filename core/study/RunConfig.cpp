@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <regex>
 
 namespace driftscope {
@@ -68,33 +71,90 @@ RunConfig runConfigFromJson(std::string_view text) {
     return run;
 }
 
-void validate(const RunConfig& run) {
-    const TrainConfig& train = run.train;
-    if (train.steps.has_value() == train.epochs.has_value())
-        throw StudyError(train.steps ? "[train] has both steps and epochs: give one of them"
-                                     : "[train] needs steps or epochs");
-    if (train.accumulation > train.batch)
-        throw StudyError(fmt::format("accumulation = {} is more than batch = {}: a micro-batch needs a "
-                                     "sample; allowed is 1 … {}",
-                                     train.accumulation, train.batch, train.batch));
-    if (train.betas.size() != 2 || train.betas[0] >= 1 || train.betas[1] >= 1)
-        throw StudyError(fmt::format("betas = {}: allowed are two numbers, 0 ≤ beta < 1",
-                                     toText(train.betas)));
-    if (train.momentum != 0 && train.optimizer != "sgd")
-        throw StudyError(fmt::format("momentum = {} is for optimizer = \"sgd\"; {} has betas instead",
-                                     train.momentum, train.optimizer));
+namespace {
+
+bool isOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+void require(bool isAllowed, const std::string& otherwise) {
+    if (!isAllowed)
+        throw StudyError(otherwise);
+}
+
+void validateModel(const ModelConfig& model, const DataConfig& data) {
+    require(model.kind != "torchscript" || !model.path.empty(),
+            "model kind \"torchscript\" needs a path: the file that torch.jit.save wrote");
+    require(!model.batchNorm || isOneOf(model.kind, {"mlp", "cifar_cnn"}),
+            fmt::format("batch_norm is for mlp and cifar_cnn; {} has {}", model.kind,
+                        isOneOf(model.kind, {"resnet18", "resnet50"}) ? "it anyway" : "no place for it"));
+    require(model.dropout == 0 ||
+                isOneOf(model.kind, {"mlp", "lenet_300_100", "cifar_cnn", "vit_tiny", "deit_small", "transformer"}),
+            fmt::format("dropout: {} has no place for it", model.kind));
+    require(model.projection > 0 || (!model.projectionNorm && !model.headSeed),
+            "projection_norm and head_seed are for a projection head: give projection, its units");
+    require(model.projection == 0 || !isOneOf(model.kind, {"transformer", "torchscript"}),
+            fmt::format("projection: {} has no place for a projection head", model.kind));
+    require(model.kind != "transformer" || model.width % model.heads == 0,
+            fmt::format("width = {} is no multiple of heads = {}", model.width, model.heads));
+    require((data.kind == "text") == (model.kind == "transformer") || model.kind == "torchscript",
+            fmt::format("data kind \"{}\" does not go with model kind \"{}\": the transformer, and it alone, reads "
+                        "text",
+                        data.kind, model.kind));
+}
+
+void validateData(const DataConfig& data) {
+    require(data.shape.empty() || data.shape.size() == 3,
+            fmt::format("shape = {}: allowed are three numbers, channels, height and width", toText(data.shape)));
+    require(data.kind != "synthetic" || !data.shape.empty(),
+            "data kind \"synthetic\" needs a shape, such as [3, 32, 32]");
+    require(isOneOf(data.kind, {"fashion-mnist", "synthetic"}) || !data.path.empty(),
+            fmt::format("data kind \"{}\" needs a path: the {}", data.kind,
+                        isOneOf(data.kind, {"npy", "safetensors", "text"}) ? "file" : "folder with its files"));
+    require(data.targets.empty() || data.kind == "npy",
+            fmt::format("targets is for data kind \"npy\", not \"{}\"", data.kind));
+    require(data.mean.size() == data.std.size(),
+            fmt::format("mean has {} numbers, std has {}: allowed is one of each per channel", data.mean.size(),
+                        data.std.size()));
+    require(data.kind != "text" || (data.randomCrop == 0 && !data.randomFlip && data.mean.empty()),
+            "random_crop, random_flip, mean and std are for images, not for text");
+}
+
+void validateTraining(const TrainConfig& train) {
+    require(train.steps.has_value() != train.epochs.has_value(),
+            train.steps ? "[train] has both steps and epochs: give one of them" : "[train] needs steps or epochs");
+    require(train.accumulation <= train.batch,
+            fmt::format("accumulation = {} is more than batch = {}: a micro-batch needs a sample; allowed is 1 … {}",
+                        train.accumulation, train.batch, train.batch));
+    require(train.betas.size() == 2 && train.betas[0] < 1 && train.betas[1] < 1,
+            fmt::format("betas = {}: allowed are two numbers, 0 ≤ beta < 1", toText(train.betas)));
+    require(train.momentum == 0 || train.optimizer == "sgd",
+            fmt::format("momentum = {} is for optimizer = \"sgd\"; {} has betas instead", train.momentum,
+                        train.optimizer));
     static const std::regex device("cpu|cuda:[0-9]{1,3}");
-    if (!std::regex_match(train.device, device))
-        throw StudyError(fmt::format("device = \"{}\" is not known; allowed: cpu, cuda:0, cuda:1, …",
-                                     train.device));
-    if (!run.data.shape.empty() && run.data.shape.size() != 3)
-        throw StudyError(fmt::format("shape = {}: allowed are three numbers, channels, height and width",
-                                     toText(run.data.shape)));
-    if (run.data.kind == "synthetic" && run.data.shape.empty())
-        throw StudyError("data kind \"synthetic\" needs a shape, such as [3, 32, 32]");
-    if ((run.data.kind == "idx" || run.data.kind == "cifar10") && run.data.path.empty())
-        throw StudyError(fmt::format("data kind \"{}\" needs a path: the folder with its files",
-                                     run.data.kind));
+    require(std::regex_match(train.device, device),
+            fmt::format("device = \"{}\" is not known; allowed: cpu, cuda:0, cuda:1, …", train.device));
+    require(train.labelSmoothing == 0 || train.loss == "cross_entropy",
+            fmt::format("label_smoothing is for loss = \"cross_entropy\", not \"{}\"", train.loss));
+    require(!train.autocast || train.dtype == "float32",
+            fmt::format("autocast = true is for dtype = \"float32\", not \"{}\"", train.dtype));
+    require(train.tf32 != "emulated" || (train.device == "cpu" && train.dtype == "float32" && !train.autocast),
+            "tf32 = \"emulated\" is for device = \"cpu\" and dtype = \"float32\" without autocast");
+}
+
+} // namespace
+
+void validate(const RunConfig& run) {
+    validateTraining(run.train);
+    validateData(run.data);
+    validateModel(run.model, run.data);
+    require(run.train.accumulator != "canonical" ||
+                (!run.model.batchNorm && !isOneOf(run.model.kind, {"resnet18", "resnet50"})),
+            fmt::format("accumulator = \"canonical\" computes each sample by itself; the batch statistics of {} need the "
+                        "others",
+                        run.model.batchNorm ? "batch_norm" : run.model.kind));
+    require(run.record.steps.empty() || std::ranges::is_sorted(run.record.steps, std::less_equal<>{}),
+            fmt::format("[record] steps = {}: they must rise", toText(run.record.steps)));
 }
 
 } // namespace driftscope

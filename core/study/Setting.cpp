@@ -14,9 +14,9 @@ namespace driftscope {
 
 std::string SettingSpec::axisKey() const {
     const SettingSpec* bare = nullptr;
-    for (const SettingSpec& other : settingSpecs())
-        if (other.key == key && (!bare || other.section == "train"))
-            bare = &other;
+    for (const std::string_view owner : {"train", "data", "model", "record"})
+        if (!bare)
+            bare = findSetting(owner, key);
     return bare == this ? std::string(key) : fmt::format("{}.{}", section, key);
 }
 
@@ -67,7 +67,7 @@ void checkNumber(const SettingSpec& spec, double number) {
 }
 
 [[noreturn]] void wrongType(const SettingSpec& spec, std::string_view given) {
-    static constexpr std::string_view names[] = {"an integer", "a number", "text", "a list of integers",
+    static constexpr std::string_view names[] = {"true or false", "an integer", "a number", "text", "a list of integers",
                                                  "a list of numbers"};
     throw StudyError(fmt::format("{} = {}: expected {}", spec.key, given,
                                  names[static_cast<std::size_t>(spec.type)]));
@@ -75,12 +75,25 @@ void checkNumber(const SettingSpec& spec, double number) {
 
 } // namespace
 
+bool takesWords(const SettingSpec& spec) {
+    return spec.type == SettingType::IntegerList && !spec.choices.empty();
+}
+
 void checkValue(const SettingSpec& spec, const SettingValue& value) {
     const auto expect = [&](bool isRight) {
         if (!isRight)
             wrongType(spec, toText(value));
     };
+    const auto expectChoice = [&] {
+        const std::string& text = std::get<std::string>(value);
+        if (!spec.choices.empty() && std::ranges::find(spec.choices, text) == spec.choices.end())
+            throw StudyError(fmt::format("{} = \"{}\" is not known{}; allowed: {}", spec.key, text,
+                                         didYouMean(text, spec.choices), fmt::join(spec.choices, ", ")));
+    };
+    if (takesWords(spec) && std::holds_alternative<std::string>(value))
+        return expectChoice();
     switch (spec.type) {
+    case SettingType::Boolean: expect(std::holds_alternative<bool>(value)); break;
     case SettingType::Integer:
         expect(std::holds_alternative<std::int64_t>(value));
         checkNumber(spec, static_cast<double>(std::get<std::int64_t>(value)));
@@ -89,15 +102,10 @@ void checkValue(const SettingSpec& spec, const SettingValue& value) {
         expect(std::holds_alternative<double>(value));
         checkNumber(spec, std::get<double>(value));
         break;
-    case SettingType::Text: {
+    case SettingType::Text:
         expect(std::holds_alternative<std::string>(value));
-        const std::string& text = std::get<std::string>(value);
-        if (!spec.choices.empty() && std::ranges::find(spec.choices, text) == spec.choices.end())
-            throw StudyError(fmt::format("{} = \"{}\" is not known{}; allowed: {}", spec.key, text,
-                                         didYouMean(text, spec.choices),
-                                         fmt::join(spec.choices, ", ")));
+        expectChoice();
         break;
-    }
     case SettingType::IntegerList:
         expect(std::holds_alternative<std::vector<std::int64_t>>(value));
         for (const std::int64_t number : std::get<std::vector<std::int64_t>>(value))
@@ -140,7 +148,13 @@ SettingValue parseList(const SettingSpec& spec, std::string_view text) {
 
 SettingValue parseValue(const SettingSpec& spec, std::string_view text) {
     SettingValue value;
+    if (takesWords(spec) && std::ranges::find(spec.choices, text) != spec.choices.end())
+        return std::string(text);
     switch (spec.type) {
+    case SettingType::Boolean:
+        if (text == "true" || text == "false")
+            value = text == "true";
+        break;
     case SettingType::Integer:
         if (const auto number = parseNumber<std::int64_t>(text))
             value = *number;

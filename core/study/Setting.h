@@ -31,7 +31,7 @@ struct Assignment {
     bool operator==(const Assignment&) const = default;
 };
 
-enum class SettingType { Integer, Real, Text, IntegerList, RealList };
+enum class SettingType { Boolean, Integer, Real, Text, IntegerList, RealList };
 
 struct SettingSpec {
     std::string_view section;   ///< model, data, train or record
@@ -39,7 +39,7 @@ struct SettingSpec {
     std::string_view shortName; ///< in legends and file names
     std::string_view help;
     SettingType type = SettingType::Text;
-    std::vector<std::string_view> choices{};          ///< for Text; empty: any text
+    std::vector<std::string_view> choices{};           ///< for Text, empty: any text; for lists: words allowed instead
     std::optional<double> minimum{};                   ///< for numbers, also those in lists
     std::optional<double> maximum{};
     bool minimumIsAllowed = true;
@@ -47,7 +47,7 @@ struct SettingSpec {
     SettingValue (*get)(const RunConfig&) = nullptr;
     void (*set)(RunConfig&, const SettingValue&) = nullptr;
 
-    /// "train.batch", or "batch" where no other section has the key or train's is meant.
+    /// "train.batch", or "batch" where it is the first of train, data, model and record that has the key.
     [[nodiscard]] std::string axisKey() const;
 };
 
@@ -56,12 +56,15 @@ std::span<const SettingSpec> settingSpecs();
 /// By section and key; nullptr if there is none.
 const SettingSpec* findSetting(std::string_view section, std::string_view key);
 
-/// By name: "data.limit", or a bare key, which means train's where several sections have it.
+/// By name: "data.limit", or a bare key, see axisKey.
 /// Throws StudyError with a "did you mean".
 const SettingSpec& settingNamed(std::string_view name);
 
 /// The same, for what can be an axis. Throws StudyError.
 const SettingSpec& settingOfAxis(std::string_view name);
+
+/// True for a list that a word may stand for, as steps = "log".
+bool takesWords(const SettingSpec& spec);
 
 /// Throws StudyError that names the key and what is allowed.
 void checkValue(const SettingSpec& spec, const SettingValue& value);

@@ -25,7 +25,13 @@ SettingValue valueFromJson(const SettingSpec& spec, const Json& value) {
     if (value.is_null())
         return {};
     const auto areAll = [&](auto isRight) { return value.is_array() && std::ranges::all_of(value, isRight); };
-    const bool hasType = spec.type == SettingType::Integer       ? value.is_number_integer()
+    if (takesWords(spec) && value.is_string()) {
+        SettingValue word = value.get<std::string>();
+        checkValue(spec, word);
+        return word;
+    }
+    const bool hasType = spec.type == SettingType::Boolean       ? value.is_boolean()
+                         : spec.type == SettingType::Integer       ? value.is_number_integer()
                          : spec.type == SettingType::Real        ? value.is_number()
                          : spec.type == SettingType::Text        ? value.is_string()
                          : spec.type == SettingType::IntegerList ? areAll(&isInteger)
@@ -34,6 +40,7 @@ SettingValue valueFromJson(const SettingSpec& spec, const Json& value) {
         throw StudyError(std::string(spec.key) + ": wrong type of JSON value: " + value.dump());
     SettingValue result;
     switch (spec.type) {
+    case SettingType::Boolean: result = value.get<bool>(); break;
     case SettingType::Integer: result = value.get<std::int64_t>(); break;
     case SettingType::Real: result = value.get<double>(); break;
     case SettingType::Text: result = value.get<std::string>(); break;

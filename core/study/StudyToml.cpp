@@ -93,8 +93,12 @@ private:
             path = error ? joined.lexically_normal().string() : canonical.string();
         };
         resolve(m_study.base.data.path);
+        resolve(m_study.base.data.targets);
+        resolve(m_study.base.model.path);
+        if (m_study.base.train.blas != "system")
+            resolve(m_study.base.train.blas);
         for (Axis& axis : m_study.axes)
-            if (axis.key == "path") {
+            if (axis.key == "path" || axis.key == "model.path" || axis.key == "targets") {
                 for (SettingValue& value : axis.values)
                     resolve(std::get<std::string>(value));
                 const auto reference = std::ranges::find(m_study.reference, axis.key, &Assignment::key);
@@ -218,7 +222,13 @@ private:
 
     static SettingValue value(const SettingSpec& spec, const toml::node& node) {
         SettingValue result;
-        switch (spec.type) {
+        if (takesWords(spec) && node.is_string())
+            result = *node.value<std::string>();
+        else switch (spec.type) {
+        case SettingType::Boolean:
+            if (node.is_boolean())
+                result = *node.value<bool>();
+            break;
         case SettingType::Integer:
             if (node.is_integer())
                 result = *node.value<std::int64_t>();
