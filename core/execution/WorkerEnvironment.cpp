@@ -31,6 +31,12 @@ std::vector<std::pair<std::string, std::string>> workerEnvironment(const TrainCo
             variables.emplace_back("DNNL_MAX_CPU_ISA", isa.onednn);
             variables.emplace_back("OPENBLAS_CORETYPE", isa.openblas);
         }
+    if (!config.cublasWorkspace.empty())
+        variables.emplace_back("CUBLAS_WORKSPACE_CONFIG", config.cublasWorkspace);
+    if (config.blas != "system") { // its symbols come before those of the library that LibTorch was linked with
+        const char* others = std::getenv("LD_PRELOAD");
+        variables.emplace_back("LD_PRELOAD", others && *others ? config.blas + ":" + others : config.blas);
+    }
     return variables;
 }
 

@@ -144,6 +144,30 @@ void writeAttribute(hid_t object, const char* name, std::int64_t number) {
     checked(H5Awrite(attribute.id(), H5T_NATIVE_INT64, &number), name);
 }
 
+void writeAttribute(hid_t object, const char* name, std::span<const std::uint64_t> numbers) {
+    const hsize_t count = numbers.size();
+    const Handle space(count == 0 ? H5Screate(H5S_NULL) : H5Screate_simple(1, &count, nullptr), H5Sclose);
+    const Handle attribute = checked(
+        H5Acreate2(object, name, H5T_STD_U64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
+    if (count > 0)
+        checked(H5Awrite(attribute.id(), H5T_NATIVE_UINT64, numbers.data()), name);
+}
+
+std::vector<std::uint64_t> readNumbersAttribute(hid_t object, const char* name) {
+    constexpr hssize_t most = 64; // a tensor has no more dimensions
+    if (H5Aexists(object, name) <= 0)
+        return {};
+    const Handle attribute(H5Aopen(object, name, H5P_DEFAULT), H5Aclose);
+    const Handle type(H5Aget_type(attribute.id()), H5Tclose);
+    const Handle space(H5Aget_space(attribute.id()), H5Sclose);
+    const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+    if (!attribute || H5Tget_class(type.id()) != H5T_INTEGER || count <= 0 || count > most)
+        return {};
+    std::vector<std::uint64_t> numbers(static_cast<std::size_t>(count));
+    checked(H5Aread(attribute.id(), H5T_NATIVE_UINT64, numbers.data()), name);
+    return numbers;
+}
+
 std::string readTextAttribute(hid_t object, const char* name) {
     if (H5Aexists(object, name) <= 0)
         return "";

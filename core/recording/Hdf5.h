@@ -3,12 +3,14 @@
 #pragma once
 
 #include "recording/RunFile.h"
+#include "recording/TensorInfo.h"
 
 #include <hdf5.h>
 
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +56,17 @@ bool hasLocal(hid_t file, const std::string& path);
 
 void writeAttribute(hid_t object, const char* name, std::string_view text);
 void writeAttribute(hid_t object, const char* name, std::int64_t number);
+void writeAttribute(hid_t object, const char* name, std::span<const std::uint64_t> numbers);
+
+/// Empty where there is none or it holds no integers.
+std::vector<std::uint64_t> readNumbersAttribute(hid_t object, const char* name);
+
+/// Float16 and BFloat16 are described by their bits. The caller closes it.
+Handle fileType(DType type);
+/// The type that a dataset of this type, of either byte order, is read as; none for types that aren't known.
+std::optional<DType> dtypeOf(hid_t type);
+/// Borrowed from HDF5 or from this library.
+hid_t memoryType(DType type);
 
 /// "" where there is none or it is no string.
 std::string readTextAttribute(hid_t object, const char* name);

@@ -10,14 +10,13 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 
 namespace driftscope {
 namespace {
 
 using hdf5::Handle;
-
-hid_t fileType(DType type) { return type == DType::Float32 ? H5T_IEEE_F32LE : H5T_IEEE_F64LE; }
 
 class LayoutBuilder {
 public:
@@ -38,10 +37,15 @@ public:
     [[nodiscard]] hid_t file() const { return m_file.id(); }
 
     /// A dataset of `shape` with one row per recorded step in front.
-    Handle rows(const std::string& path, hid_t type, std::vector<hsize_t> shape, DatasetPlace& place) {
-        shape.insert(shape.begin(), m_rows);
+    Handle rows(const std::string& path, hid_t type, const std::vector<hsize_t>& shape, DatasetPlace& place) {
+        return rows(path, type, shape, place, m_rows);
+    }
+    /// The same with a number of rows of its own.
+    Handle rows(const std::string& path, hid_t type, std::vector<hsize_t> shape, DatasetPlace& place,
+                std::size_t count) {
+        shape.insert(shape.begin(), count);
         Handle dataset = whole(path, type, shape, place);
-        place.rowBytes /= std::max<std::size_t>(m_rows, 1);
+        place.rowBytes /= std::max<std::size_t>(count, 1);
         return dataset;
     }
 
@@ -130,26 +134,65 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
         for (auto* places : {&layout.weights, &layout.weightDigests, &layout.gradientDigests})
             places->resize(count);
         layout.gradients.resize(withGradients ? count : 0);
-        for (const char* group : {"/weights", "/digest/gradient", "/digest/weights"})
+        const std::string& level = schema.config.record.weights;
+        const bool isSample = level == "sample";
+        layout.weights.resize(level == "full" || isSample ? count : 0);
+        for (const char* group : {"/digest/gradient", "/digest/weights"})
             hdf5::createGroup(file, group);
+        if (!layout.weights.empty())
+            hdf5::createGroup(file, isSample ? "/sample" : "/weights");
+        if (isSample)
+            hdf5::createGroup(file, "/sample_index");
         if (withGradients)
             hdf5::createGroup(file, "/gradients");
 
         for (std::size_t i = 0; i < count; ++i) {
             const TensorInfo& tensor = schema.parameters[i];
             const std::vector<hsize_t> shape(tensor.shape.begin(), tensor.shape.end());
-            const auto values = [&](const char* group, DatasetPlace& place) {
-                const Handle dataset = builder.rows(fmt::format("/{}/{}", group, tensor.name),
-                                                    fileType(tensor.dtype), shape, place);
-                hdf5::writeAttribute(dataset.id(), "layer", layerOf(tensor.name));
-                hdf5::writeAttribute(dataset.id(), "kind", kindOf(tensor.name));
-                hdf5::writeAttribute(dataset.id(), "dtype", nameOf(tensor.dtype));
+            const auto describe = [&](hid_t dataset) {
+                hdf5::writeAttribute(dataset, "layer", layerOf(tensor.name));
+                hdf5::writeAttribute(dataset, "kind", kindOf(tensor.name));
+                hdf5::writeAttribute(dataset, "dtype", nameOf(tensor.dtype));
             };
-            values("weights", layout.weights[i]);
+            const auto values = [&](const char* group, const std::vector<hsize_t>& extents, DatasetPlace& place) {
+                describe(builder.rows(fmt::format("/{}/{}", group, tensor.name), hdf5::fileType(tensor.dtype).id(),
+                                      extents, place)
+                             .id());
+            };
+            if (isSample) {
+                const std::vector<std::uint64_t> index = sampledElements(tensor, schema.config.record.sampleSize);
+                DatasetPlace unusedPlace;
+                const Handle dataset =
+                    builder.whole("/sample_index/" + tensor.name, H5T_STD_U64LE, {index.size()}, unusedPlace);
+                if (!index.empty())
+                    hdf5::checked(H5Dwrite(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, index.data()),
+                                  "/sample_index");
+                values("sample", {index.size()}, layout.weights[i]);
+            } else if (!layout.weights.empty()) {
+                values("weights", shape, layout.weights[i]);
+            }
             if (withGradients)
-                values("gradients", layout.gradients[i]);
-            builder.rows("/digest/weights/" + tensor.name, H5T_STD_U64LE, {2}, layout.weightDigests[i]);
+                values("gradients", shape, layout.gradients[i]);
+            const Handle digest =
+                builder.rows("/digest/weights/" + tensor.name, H5T_STD_U64LE, {2}, layout.weightDigests[i]);
+            describe(digest.id());
+            hdf5::writeAttribute(digest.id(), "shape", tensor.shape);
             builder.rows("/digest/gradient/" + tensor.name, H5T_STD_U64LE, {2}, layout.gradientDigests[i]);
+        }
+        layout.extras.resize(schema.extras.size());
+        for (std::size_t i = 0; i < schema.extras.size(); ++i) {
+            const ExtraDataset& extra = schema.extras[i];
+            std::vector<hsize_t> shape(extra.shape.begin(), extra.shape.end());
+            const Handle dataset = builder.rows(extra.path, hdf5::fileType(extra.dtype).id(), shape, layout.extras[i],
+                                                extra.steps.empty() ? schema.steps.size() : extra.steps.size());
+            if (!extra.steps.empty()) {
+                const std::vector<std::uint64_t> steps(extra.steps.begin(), extra.steps.end());
+                hdf5::writeAttribute(dataset.id(), "steps", steps);
+            }
+        }
+        if (!schema.comparedWith.empty()) {
+            const Handle group(H5Gopen2(file, "/comparison", H5P_DEFAULT), H5Gclose);
+            hdf5::writeAttribute(group.id(), "reference", schema.comparedWith);
         }
         builder.resolve();
     }

@@ -20,8 +20,9 @@ struct DatasetPlace {
 struct RunLayout {
     DatasetPlace progress, message, sampleIds, batchDigest;
     std::vector<DatasetPlace> scalars;
-    std::vector<DatasetPlace> weights, gradients; ///< per parameter; gradients may be empty
+    std::vector<DatasetPlace> weights, gradients; ///< per parameter; may be empty
     std::vector<DatasetPlace> weightDigests, gradientDigests;
+    std::vector<DatasetPlace> extras;
 };
 
 /// Creates `file` with every group, dataset and attribute and closes it. The file is sparse yet.

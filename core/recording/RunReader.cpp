@@ -81,18 +81,6 @@ struct RowDataset {
     }
 };
 
-/// The dataset's type as memory holds it, if it is one that Driftscope knows.
-std::optional<DType> dtypeOf(hid_t type) {
-    // not by H5Tget_native_type, to which a 16-bit number is a float32 too
-    for (const hid_t known : {H5T_IEEE_F32LE, H5T_IEEE_F32BE})
-        if (H5Tequal(type, known) > 0)
-            return DType::Float32;
-    for (const hid_t known : {H5T_IEEE_F64LE, H5T_IEEE_F64BE})
-        if (H5Tequal(type, known) > 0)
-            return DType::Float64;
-    return std::nullopt;
-}
-
 } // namespace
 
 struct RunReader::Implementation {
@@ -100,17 +88,20 @@ struct RunReader::Implementation {
     FileDescriptor descriptor;
     std::unique_ptr<Mapping> mapping;
     Handle file;
-    std::string runId, created, generator, environment;
+    std::string runId, created, generator, environment, comparedWith;
+    WeightsLevel level = WeightsLevel::Full;
     std::optional<RunConfig> config;
     std::vector<std::int64_t> steps;
     std::vector<TensorInfo> parameters;
     std::optional<RowDataset> progress, sampleIds, batchDigest;
     std::vector<RowDataset> weights, gradients, weightDigests, gradientDigests;
+    std::vector<std::pair<std::string, RowDataset>> comparison;
 
     ~Implementation() { // HDF5 identifiers are closed under its lock
         const auto held = hdf5::lock();
         for (auto* datasets : {&weights, &gradients, &weightDigests, &gradientDigests})
             datasets->clear();
+        comparison.clear();
         progress.reset();
         sampleIds.reset();
         batchDigest.reset();
@@ -165,6 +156,8 @@ struct RunReader::Implementation {
 
     void readMetadata();
     void readParameters();
+    void readParameter(const std::string& group, const std::string& name, std::uint64_t& rows);
+    void readComparison();
     Digest digest(const RowDataset& digests, std::size_t row) const;
     TensorRow tensor(const std::vector<RowDataset>& datasets, std::size_t parameter, std::size_t row) const;
 };
@@ -177,6 +170,7 @@ RunReader::RunReader(const fs::path& path) : m(std::make_unique<Implementation>(
     m->mapping = std::make_unique<Mapping>(m->descriptor);
     m->readMetadata();
     m->readParameters();
+    m->readComparison();
 }
 
 RunReader::~RunReader() = default;
@@ -219,53 +213,22 @@ void RunReader::Implementation::readMetadata() {
 }
 
 void RunReader::Implementation::readParameters() {
-    if (!hdf5::hasLocal(file.id(), "/weights"))
-        fail("has no /weights: not a run file");
-    if (!Handle(H5Gopen2(file.id(), "/weights", H5P_DEFAULT), H5Gclose))
-        fail("/weights is not a group: not a run file");
-    const bool hasGradientValues = hdf5::hasLocal(file.id(), "/gradients");
-    for (const std::string& name : hdf5::childrenOf(file.id(), "/weights")) {
-        const std::string dataset = "/weights/" + name;
-        // a name may hold a slash and then lead through a link
-        const Handle opened = hdf5::hasLocal(file.id(), dataset)
-                                  ? Handle(H5Dopen2(file.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose)
-                                  : Handle();
-        if (!opened)
-            fail(fmt::format("{} is not a dataset", dataset));
-        const Handle type(H5Dget_type(opened.id()), H5Tclose);
-        const std::optional<DType> dtype = dtypeOf(type.id());
-        if (!dtype)
-            fail(fmt::format("{}: its type is not known; allowed: float32, float64", dataset));
-        const hid_t memory = *dtype == DType::Float32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
-        weights.push_back(*open(dataset, memory));
-        const std::vector<hsize_t> shape = hdf5::shapeOf(opened.id());
-        parameters.push_back({name, *dtype, {shape.begin() + 1, shape.end()}});
-
-        const auto matching = [&](const std::string& other, hid_t memoryType, std::uint64_t rowBytes) {
-            std::optional<RowDataset> found = open(other, memoryType);
-            if (found && (found->rows != weights.back().rows || found->rowBytes != rowBytes))
-                fail(fmt::format("{} has another shape than {}", other, dataset));
-            return found;
-        };
-        if (hasGradientValues) {
-            auto found = matching("/gradients/" + name, memory, weights.back().rowBytes);
-            if (!found)
-                fail(fmt::format("/gradients has no {}", name));
-            gradients.push_back(std::move(*found));
-        }
-        for (auto [group, digests] :
-             {std::pair("/digest/weights/", &weightDigests), std::pair("/digest/gradient/", &gradientDigests)})
-            if (auto found = matching(group + name, H5T_NATIVE_UINT64, sizeof(Digest)))
-                digests->push_back(std::move(*found));
+    std::string group = "/weights";
+    if (!hdf5::hasLocal(file.id(), group)) {
+        level = hdf5::hasLocal(file.id(), "/sample") ? WeightsLevel::Sample : WeightsLevel::Digest;
+        group = level == WeightsLevel::Sample ? "/sample" : "/digest/weights";
     }
+    if (!hdf5::hasLocal(file.id(), group))
+        fail("has no /weights: not a run file");
+    if (!Handle(H5Gopen2(file.id(), group.c_str(), H5P_DEFAULT), H5Gclose))
+        fail(fmt::format("{} is not a group: not a run file", group));
+    std::uint64_t rows = steps.size();
+    for (const std::string& name : hdf5::childrenOf(file.id(), group))
+        readParameter(group, name, rows);
     for (const auto* digests : {&weightDigests, &gradientDigests})
         if (!digests->empty() && digests->size() != parameters.size())
             fail("/digest does not name every tensor of /weights");
 
-    std::uint64_t rows = weights.empty() ? steps.size() : weights.front().rows;
-    for (std::size_t i = 0; i < weights.size(); ++i)
-        if (weights[i].rows != rows)
-            fail(fmt::format("/weights/{} has {} rows, others have {}", parameters[i].name, weights[i].rows, rows));
     // a few bytes can claim any number; compression makes at most a thousandth of it
     if (rows > (std::uint64_t{1} << 20) && rows / 1024 > descriptor.size())
         fail(fmt::format("{} rows are implausibly many", rows));
@@ -282,6 +245,82 @@ void RunReader::Implementation::readParameters() {
             fail(fmt::format("/batch has {} rows, /weights has {}", (*dataset)->rows, rows));
 }
 
+/// Opens what the file has of one tensor. rows: those of the tensors before, or of /step.
+void RunReader::Implementation::readParameter(const std::string& group, const std::string& name,
+                                              std::uint64_t& rows) {
+    const std::string dataset = group + "/" + name;
+    // a name may hold a slash and then lead through a link
+    const Handle opened = hdf5::hasLocal(file.id(), dataset)
+                              ? Handle(H5Dopen2(file.id(), dataset.c_str(), H5P_DEFAULT), H5Dclose)
+                              : Handle();
+    if (!opened)
+        fail(fmt::format("{} is not a dataset", dataset));
+    TensorInfo tensor{name, DType::Float32, {}};
+    if (level == WeightsLevel::Full) {
+        const std::vector<hsize_t> shape = hdf5::shapeOf(opened.id());
+        if (shape.empty())
+            fail(fmt::format("{} is not a dataset with a row per recorded step", dataset));
+        tensor.shape.assign(shape.begin() + 1, shape.end());
+    } else {
+        const std::string digest = "/digest/weights/" + name;
+        const Handle described = hdf5::hasLocal(file.id(), digest)
+                                     ? Handle(H5Dopen2(file.id(), digest.c_str(), H5P_DEFAULT), H5Dclose)
+                                     : Handle();
+        if (!described)
+            fail(fmt::format("{} is missing", digest));
+        tensor.shape = hdf5::readNumbersAttribute(described.id(), "shape");
+        const std::string dtype = hdf5::readTextAttribute(described.id(), "dtype");
+        for (const DType known : {DType::Float64, DType::Float16, DType::BFloat16})
+            if (dtype == nameOf(known))
+                tensor.dtype = known;
+    }
+    if (level != WeightsLevel::Digest) {
+        const Handle type(H5Dget_type(opened.id()), H5Tclose);
+        const std::optional<DType> dtype = hdf5::dtypeOf(type.id());
+        if (!dtype)
+            fail(fmt::format("{}: its type is not known; allowed: float32, float64, float16, bfloat16", dataset));
+        tensor.dtype = *dtype;
+        weights.push_back(*open(dataset, hdf5::memoryType(*dtype)));
+        if (parameters.empty())
+            rows = weights.back().rows;
+        if (weights.back().rows != rows)
+            fail(fmt::format("{} has {} rows, others have {}", dataset, weights.back().rows, rows));
+    }
+    parameters.push_back(tensor);
+
+    const auto matching = [&](const std::string& other, hid_t memoryType, std::uint64_t rowBytes) {
+        std::optional<RowDataset> found = open(other, memoryType);
+        if (found && (found->rows != rows || found->rowBytes != rowBytes))
+            fail(fmt::format("{} has another shape than {}", other, dataset));
+        return found;
+    };
+    if (hdf5::hasLocal(file.id(), "/gradients")) {
+        auto found = matching("/gradients/" + name, hdf5::memoryType(tensor.dtype), tensor.bytes());
+        if (!found)
+            fail(fmt::format("/gradients has no {}", name));
+        gradients.push_back(std::move(*found));
+    }
+    for (auto [digests, into] :
+         {std::pair("/digest/weights/", &weightDigests), std::pair("/digest/gradient/", &gradientDigests)})
+        if (auto found = matching(digests + name, H5T_NATIVE_UINT64, sizeof(Digest)))
+            into->push_back(std::move(*found));
+}
+
+void RunReader::Implementation::readComparison() {
+    if (!hdf5::hasLocal(file.id(), "/comparison"))
+        return;
+    const Handle group(H5Gopen2(file.id(), "/comparison", H5P_DEFAULT), H5Gclose);
+    if (!group)
+        fail("/comparison is not a group");
+    comparedWith = hdf5::readTextAttribute(group.id(), "reference");
+    for (const std::string& name : hdf5::childrenOf(file.id(), "/comparison")) {
+        auto found = open("/comparison/" + name, name == "ulp_histogram" ? H5T_NATIVE_UINT64 : H5T_NATIVE_DOUBLE);
+        if (!found || found->rows != steps.size())
+            fail(fmt::format("/comparison/{} has another number of rows than /step", name));
+        comparison.emplace_back(name, std::move(*found));
+    }
+}
+
 const fs::path& RunReader::file() const { return m->path; }
 const std::string& RunReader::runId() const { return m->runId; }
 const std::string& RunReader::created() const { return m->created; }
@@ -290,6 +329,8 @@ const std::optional<RunConfig>& RunReader::config() const { return m->config; }
 const std::string& RunReader::environment() const { return m->environment; }
 std::span<const std::int64_t> RunReader::steps() const { return m->steps; }
 std::span<const TensorInfo> RunReader::parameters() const { return m->parameters; }
+WeightsLevel RunReader::weightsLevel() const { return m->level; }
+const std::string& RunReader::comparedWith() const { return m->comparedWith; }
 bool RunReader::hasGradients() const { return !m->gradients.empty(); }
 bool RunReader::hasDigests() const { return !m->weightDigests.empty(); }
 
@@ -340,6 +381,8 @@ TensorRow RunReader::Implementation::tensor(const std::vector<RowDataset>& datas
 }
 
 TensorRow RunReader::weights(std::size_t parameter, std::size_t row) const {
+    if (m->level == WeightsLevel::Digest)
+        m->fail("keeps only digests of the weights, not their values");
     return m->tensor(m->weights, parameter, row);
 }
 
@@ -357,7 +400,7 @@ Digest RunReader::Implementation::digest(const RowDataset& digests, std::size_t 
 }
 
 Digest RunReader::weightDigest(std::size_t parameter, std::size_t row) const {
-    if (m->weightDigests.empty())
+    if (m->weightDigests.empty()) // whole tensors, or there would be digests
         return digestOf(weights(parameter, row).bytes());
     return m->digest(m->weightDigests.at(parameter), row);
 }
@@ -374,6 +417,29 @@ std::optional<Digest> RunReader::batchDigest(std::size_t row) const {
     if (!m->batchDigest)
         return std::nullopt;
     return m->digest(*m->batchDigest, row);
+}
+
+namespace {
+
+template <class T>
+std::vector<T> numbersOf(const std::vector<std::byte>& bytes) {
+    std::vector<T> numbers(bytes.size() / sizeof(T));
+    std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(T));
+    return numbers;
+}
+
+} // namespace
+
+std::vector<double> RunReader::recordedMetric(std::string_view name, std::size_t row) const {
+    const auto found = std::ranges::find(m->comparison, name, &std::pair<std::string, RowDataset>::first);
+    if (found == m->comparison.end())
+        m->fail(fmt::format("/comparison has no {}", name));
+    return numbersOf<double>(found->second.read(row));
+}
+
+std::vector<std::uint64_t> RunReader::recordedHistogram(std::size_t row) const {
+    const auto found = std::ranges::find(m->comparison, "ulp_histogram", &std::pair<std::string, RowDataset>::first);
+    return found == m->comparison.end() ? std::vector<std::uint64_t>() : numbersOf<std::uint64_t>(found->second.read(row));
 }
 
 std::vector<double> RunReader::scalar(Scalar scalar) const {

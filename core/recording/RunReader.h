@@ -40,10 +40,13 @@ private:
     std::span<const std::byte> m_bytes;
 };
 
+/// What a file keeps of the weights beside their digests.
+enum class WeightsLevel { Full, Sample, Digest };
+
 class RunReader {
 public:
-    /// Throws RecordingError, which names the file, if it is no run file: no HDF5, no /weights, or
-    /// sizes that contradict each other.
+    /// Throws RecordingError, which names the file, if it is no run file: no HDF5, neither /weights nor
+    /// their digests, or sizes that contradict each other.
     explicit RunReader(const std::filesystem::path& file);
     ~RunReader();
     RunReader(RunReader&&) noexcept;
@@ -63,10 +66,12 @@ public:
 
     [[nodiscard]] std::span<const std::int64_t> steps() const; ///< of all rows, written yet or not
     [[nodiscard]] std::span<const TensorInfo> parameters() const;
+    [[nodiscard]] WeightsLevel weightsLevel() const;
     [[nodiscard]] bool hasGradients() const;
     [[nodiscard]] bool hasDigests() const;
 
-    /// row < progress().rows. Throws RecordingError.
+    /// row < progress().rows. Of a sample, only the elements that it keeps. Throws RecordingError, also where
+    /// there are only digests.
     [[nodiscard]] TensorRow weights(std::size_t parameter, std::size_t row) const;
     [[nodiscard]] TensorRow gradients(std::size_t parameter, std::size_t row) const;
 
@@ -75,6 +80,12 @@ public:
     /// None if the file has neither gradients nor their digests.
     [[nodiscard]] std::optional<Digest> gradientDigest(std::size_t parameter, std::size_t row) const;
     [[nodiscard]] std::optional<Digest> batchDigest(std::size_t row) const;
+
+    /// run_id of the reference that the recorder compared with as it went (weights = "metrics"), or "".
+    [[nodiscard]] const std::string& comparedWith() const;
+    /// A row of /comparison/<name>, recorded then. Throws RecordingError.
+    [[nodiscard]] std::vector<double> recordedMetric(std::string_view name, std::size_t row) const;
+    [[nodiscard]] std::vector<std::uint64_t> recordedHistogram(std::size_t row) const;
 
     [[nodiscard]] std::vector<double> scalar(Scalar scalar) const; ///< of the rows written; may be empty
     [[nodiscard]] std::vector<std::int64_t> sampleIds(std::size_t row) const;

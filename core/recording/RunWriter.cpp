@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <exception>
 #include <fcntl.h>
 #include <mutex>
+#include <random>
 #include <thread>
 
 namespace driftscope {
@@ -28,12 +30,30 @@ std::span<const std::byte> bytesOf(const auto& range) { return std::as_bytes(std
 
 /// What the values of all rows take; the file is a little larger.
 std::uint64_t valueBytes(const RunSchema& schema) {
-    std::uint64_t row = 0;
-    for (const TensorInfo& tensor : schema.parameters)
-        row += tensor.bytes();
-    if (schema.config.record.gradients == "full")
-        row *= 2;
-    return row * schema.steps.size();
+    const RecordConfig& record = schema.config.record;
+    std::uint64_t row = 0, others = 0;
+    for (const TensorInfo& tensor : schema.parameters) {
+        if (record.weights == "full")
+            row += tensor.bytes();
+        if (record.weights == "sample")
+            row += std::min(tensor.elements(), static_cast<std::uint64_t>(record.sampleSize)) * sizeBytes(tensor.dtype);
+        if (record.gradients == "full")
+            row += tensor.bytes();
+    }
+    for (const ExtraDataset& extra : schema.extras) {
+        const std::uint64_t bytes = TensorInfo{extra.path, extra.dtype, extra.shape}.bytes();
+        (extra.steps.empty() ? row : others) += extra.steps.empty() ? bytes : bytes * extra.steps.size();
+    }
+    return row * schema.steps.size() + others;
+}
+
+/// The elements of a tensor that are sampled, one behind the other.
+std::vector<std::byte> gathered(std::span<const std::byte> values, const std::vector<std::uint64_t>& index,
+                                std::size_t size) {
+    std::vector<std::byte> chosen(index.size() * size);
+    for (std::size_t i = 0; i < index.size(); ++i)
+        std::memcpy(chosen.data() + i * size, values.data() + index[i] * size, size);
+    return chosen;
 }
 
 void writeOutcome(const FileDescriptor& file, const RunLayout& layout, RunState state, std::string_view message) {
@@ -54,6 +74,8 @@ struct RunWriter::Implementation {
     FileDescriptor file;
     RunLayout layout;
     std::vector<TensorInfo> parameters;
+    std::vector<std::vector<std::uint64_t>> sampled; ///< weights = "sample": per parameter
+    std::vector<std::uint64_t> extraRows;            ///< rows written of each extra dataset
 
     std::mutex mutex;
     std::condition_variable_any changed;
@@ -90,6 +112,10 @@ RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::mak
         throw;
     }
     m->parameters = schema.parameters;
+    m->extraRows.resize(schema.extras.size());
+    if (schema.config.record.weights == "sample")
+        for (const TensorInfo& tensor : schema.parameters)
+            m->sampled.push_back(sampledElements(tensor, schema.config.record.sampleSize));
     m->batch = static_cast<std::size_t>(schema.config.train.batch);
     m->thread = std::jthread([this](const std::stop_token& stop) { m->work(stop); });
 }
@@ -166,7 +192,10 @@ void RunWriter::Implementation::write(RunRow& row) {
     double squaredNorm = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const std::span<const std::byte> weights = row.weights.at(i).bytes;
-        file.writeAt(at(layout.weights[i]), weights);
+        if (!sampled.empty())
+            file.writeAt(at(layout.weights[i]), gathered(weights, sampled[i], sizeBytes(parameters[i].dtype)));
+        else if (!layout.weights.empty())
+            file.writeAt(at(layout.weights[i]), weights);
         file.writeAt(at(layout.weightDigests[i]), bytesOf(digestOf(weights)));
 
         Digest digest{};
@@ -190,8 +219,26 @@ void RunWriter::Implementation::write(RunRow& row) {
     file.writeAt(at(layout.sampleIds), bytesOf(row.sampleIds));
     file.writeAt(at(layout.batchDigest), bytesOf(row.batchDigest));
 
+    for (const auto& [i, values] : row.extras) {
+        const DatasetPlace& place = layout.extras[i];
+        file.writeAt(place.offset + extraRows[i]++ * place.rowBytes, values.bytes);
+    }
+
     ++rows;
     file.writeAt(layout.progress.offset, bytesOf(std::span(&rows, 1)));
+}
+
+std::vector<std::uint64_t> sampledElements(const TensorInfo& tensor, std::int64_t sampleSize) {
+    const std::uint64_t all = tensor.elements();
+    const std::uint64_t count = std::min(all, static_cast<std::uint64_t>(sampleSize));
+    // selection sampling: Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S
+    std::mt19937_64 random(digestOf(std::as_bytes(std::span(tensor.name)))[0]);
+    std::vector<std::uint64_t> chosen;
+    chosen.reserve(count);
+    for (std::uint64_t i = 0; chosen.size() < count; ++i)
+        if (random() % (all - i) < count - chosen.size())
+            chosen.push_back(i);
+    return chosen;
 }
 
 void recordOutcome(const fs::path& path, const RunConfig& config, RunState state, std::string_view message) {

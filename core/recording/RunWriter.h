@@ -20,12 +20,22 @@
 
 namespace driftscope {
 
+/// A dataset beside the usual ones: optimizer state, activations, ReLU signs, recorded metrics.
+struct ExtraDataset {
+    std::string path; ///< "/optimizer/fc1.weight/exp_avg"
+    DType dtype = DType::Float32;
+    std::vector<std::uint64_t> shape; ///< of a row
+    std::vector<std::int64_t> steps;  ///< that have a row, an attribute of the dataset; empty: every recorded step
+};
+
 /// What a run file will hold.
 struct RunSchema {
     RunConfig config;
     std::string environment;          ///< JSON object
     std::vector<std::int64_t> steps;  ///< step of every row; the first is 0, the state after initialisation
     std::vector<TensorInfo> parameters;
+    std::vector<ExtraDataset> extras{};
+    std::string comparedWith{};       ///< weights = "metrics": run_id of the reference
 };
 
 /// A tensor as whoever computed it left it, kept alive instead of copied.
@@ -36,12 +46,13 @@ struct TensorValues {
 
 /// One row on its way to the file.
 struct RunRow {
-    std::vector<TensorValues> weights;   ///< one per parameter
+    std::vector<TensorValues> weights;   ///< one per parameter; kept as [record] weights says
     std::vector<TensorValues> gradients; ///< one per parameter, or none at all: then the digests are zeros and the
                                          ///< values NaN
     std::array<double, ScalarCount> scalars = noScalars(); ///< NaN where a step has none (step 0)
     std::vector<std::int64_t> sampleIds; ///< at most one per sample of a batch; −1 is written behind them
     Digest batchDigest{};
+    std::vector<std::pair<std::size_t, TensorValues>> extras; ///< position in RunSchema::extras, values
 
 private:
     static constexpr std::array<double, ScalarCount> noScalars() {
@@ -81,5 +92,8 @@ private:
 /// says why a run has none. Throws RecordingError.
 void recordOutcome(const std::filesystem::path& file, const RunConfig& config, RunState state,
                    std::string_view message);
+
+/// Positions of the elements that weights = "sample" keeps of a tensor, rising; the same for every run.
+std::vector<std::uint64_t> sampledElements(const TensorInfo& tensor, std::int64_t sampleSize);
 
 } // namespace driftscope

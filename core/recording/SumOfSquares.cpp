@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "recording/SumOfSquares.h"
 
+#include "recording/HalfPrecision.h"
+
 #include <array>
 #include <cstring>
 
@@ -30,6 +32,10 @@ double sum(std::span<const std::byte> bytes) {
 } // namespace
 
 double sumOfSquares(std::span<const std::byte> tensor, DType type) {
+    if (type == DType::Float16 || type == DType::BFloat16) {
+        const std::vector<float> wide = widened(tensor, type);
+        return sum<float>(std::as_bytes(std::span(wide)));
+    }
     return type == DType::Float32 ? sum<float>(tensor) : sum<double>(tensor);
 }
 

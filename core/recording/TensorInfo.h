@@ -10,10 +10,31 @@
 
 namespace driftscope {
 
-enum class DType { Float32, Float64 };
+/// Types of recorded values; the integers are for what is recorded beside tensors.
+enum class DType { Float32, Float64, Float16, BFloat16, UInt8, UInt64 };
 
-constexpr std::size_t sizeBytes(DType type) { return type == DType::Float32 ? 4 : 8; }
-constexpr std::string_view nameOf(DType type) { return type == DType::Float32 ? "float32" : "float64"; }
+constexpr std::size_t sizeBytes(DType type) {
+    switch (type) {
+    case DType::UInt8: return 1;
+    case DType::Float16:
+    case DType::BFloat16: return 2;
+    case DType::Float32: return 4;
+    case DType::Float64:
+    case DType::UInt64: return 8;
+    }
+    return 0;
+}
+constexpr std::string_view nameOf(DType type) {
+    switch (type) {
+    case DType::Float32: return "float32";
+    case DType::Float64: return "float64";
+    case DType::Float16: return "float16";
+    case DType::BFloat16: return "bfloat16";
+    case DType::UInt8: return "uint8";
+    case DType::UInt64: return "uint64";
+    }
+    return "unknown";
+}
 
 struct TensorInfo {
     std::string name; ///< as in PyTorch's state_dict: "fc1.weight"

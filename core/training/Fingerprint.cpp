@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <sched.h>
@@ -65,12 +67,26 @@ Json affinity() {
     return cores;
 }
 
+/// The driver's own words on each GPU; CUDA's headers are not needed for it.
 Json gpus() {
     Json list = Json::array();
-    if (torch::cuda::is_available())
-        for (c10::DeviceIndex i = 0; i < static_cast<c10::DeviceIndex>(torch::cuda::device_count()); ++i)
-            list.push_back({{"index", static_cast<int>(i)}});
+    if (!torch::cuda::is_available())
+        return list;
+    FILE* query = ::popen("nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader", "r");
+    for (std::array<char, 256> line{}; query && std::fgets(line.data(), line.size(), query);)
+        list.push_back(std::string(line.data(), std::strcspn(line.data(), "\n")));
+    if (query)
+        ::pclose(query);
     return list;
+}
+
+Json flags() {
+    const at::Context& context = at::globalContext();
+    return {{"tf32_cublas", context.allowTF32CuBLAS()},
+            {"tf32_cudnn", context.allowTF32CuDNN()},
+            {"deterministic", context.deterministicAlgorithms()},
+            {"deterministic_cudnn", context.deterministicCuDNN()},
+            {"cudnn_benchmark", context.benchmarkCuDNN()}};
 }
 
 } // namespace
@@ -96,7 +112,7 @@ std::string environmentFingerprint() {
           {"library", realPath(loadedLibrary("libtorch_cpu"))},
           {"build", at::show_config()}}},
         {"blas",
-         {{"library", realPath(loadedLibrary("libblas"))},
+         {{"library", realPath(blasLibrary())},
           {"openblas", realPath(loadedLibrary("libopenblas"))},
           {"config", orNull(openblasConfig())},
           {"core", orNull(openblasCore())}}},
@@ -110,6 +126,7 @@ std::string environmentFingerprint() {
           {"inter_op", at::get_num_interop_threads()},
           {"openmp", orNull(openmpThreads())},
           {"openblas", orNull(openblasThreads())}}},
+        {"flags", flags()},
         {"gpus", gpus()},
         {"variables", relevantVariables()},
     };

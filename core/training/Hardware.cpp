@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 #include <string_view>
 
 namespace driftscope {
@@ -47,20 +49,26 @@ void checkIsa(const std::string& value) {
         throw SettingMismatch(fmt::format("cpu_isa = {}: OpenBLAS reports {}, not {}", value, *core, isa->openblas));
 }
 
-void applyThreads(int threads) {
+void applyThreads(std::string_view setting, int threads) {
     at::set_num_threads(threads);
     // OpenBLAS follows OpenMP's count at its next call, not before.
     const torch::Tensor probe = torch::ones({256, 256}); // smaller ones it multiplies on one thread
     torch::mm(probe, probe);
     if (at::get_num_threads() != threads)
-        throw SettingMismatch(fmt::format("threads = {}: LibTorch reports {}", threads, at::get_num_threads()));
+        throw SettingMismatch(fmt::format("{} = {}: LibTorch reports {}", setting, threads, at::get_num_threads()));
     if (const std::optional<int> openmp = openmpThreads(); openmp && *openmp != threads)
-        throw SettingMismatch(fmt::format("threads = {}: OpenMP reports {}", threads, *openmp));
+        throw SettingMismatch(fmt::format("{} = {}: OpenMP reports {}", setting, threads, *openmp));
     if (const std::optional<int> blas = openblasThreads(); blas && *blas != threads)
-        throw Unavailable(fmt::format("threads = {}: the BLAS in use keeps to {}{}", threads, *blas,
+        throw Unavailable(fmt::format("{} = {}: the BLAS in use keeps to {}{}", setting, threads, *blas,
                                       openblasConfig().value_or("").find("USE_OPENMP") == std::string::npos
                                           ? "; install libopenblas0-openmp, which follows LibTorch's count"
                                           : ""));
+}
+
+/// What this process had before any setting of ours: LibTorch's choice at its start.
+int inheritedThreads() {
+    static const int count = at::get_num_threads();
+    return count;
 }
 
 void checkDevice(const std::string& device) {
@@ -75,13 +83,82 @@ void checkDevice(const std::string& device) {
         throw Unavailable(fmt::format("device = {}: this machine has {} GPU{}", device, count, count == 1 ? "" : "s"));
 }
 
+/// Two tensors' worth of threads beside each other; may be set once, before any are in use.
+void applyInteropThreads(int threads) {
+    at::set_num_interop_threads(threads);
+    if (at::get_num_interop_threads() != threads)
+        throw SettingMismatch(
+            fmt::format("interop_threads = {}: LibTorch reports {}", threads, at::get_num_interop_threads()));
+}
+
+/// It was loaded before this program began, if it is there.
+void checkBlas(const std::string& wanted) {
+    if (wanted == "system")
+        return;
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::canonical(wanted, error);
+    if (error)
+        throw Unavailable(fmt::format("blas = {}: {}", wanted, error.message()));
+    if (const std::string loaded = blasLibrary(); std::filesystem::weakly_canonical(loaded) != file)
+        throw Unavailable(fmt::format("blas = {}: it has no sgemm_ that LibTorch would call, which is in {}", wanted,
+                                      loaded.empty() ? "no library" : loaded));
+}
+
+/// What only a GPU can do must not pass for done on a CPU.
+void checkGpuSettings(const TrainConfig& config) {
+    if (config.device != "cpu")
+        return;
+    const auto refuse = [](std::string_view setting, std::string_view hint) {
+        throw Unavailable(fmt::format("{}: is a setting of GPUs, and device = cpu{}", setting, hint));
+    };
+    if (config.tf32 == "on")
+        refuse("tf32 = on", "; tf32 = emulated shows what it does");
+    if (config.cudnnBenchmark)
+        refuse("cudnn_benchmark = true", "");
+    if (!config.cublasWorkspace.empty())
+        refuse(fmt::format("cublas_workspace = {}", config.cublasWorkspace), "");
+}
+
+void applyFlags(const TrainConfig& config) {
+    at::Context& context = at::globalContext();
+    const bool isTf32 = config.tf32 == "on";
+    context.setAllowTF32CuBLAS(isTf32);
+    context.setAllowTF32CuDNN(isTf32);
+    context.setDeterministicAlgorithms(config.deterministic, /*warn_only=*/false);
+    context.setDeterministicCuDNN(config.deterministic);
+    context.setBenchmarkCuDNN(config.cudnnBenchmark);
+    if (context.allowTF32CuBLAS() != isTf32 || context.allowTF32CuDNN() != isTf32)
+        throw SettingMismatch(fmt::format("tf32 = {}: LibTorch reports otherwise", config.tf32));
+    if (context.deterministicAlgorithms() != config.deterministic || context.deterministicCuDNN() != config.deterministic)
+        throw SettingMismatch(fmt::format("deterministic = {}: LibTorch reports otherwise", config.deterministic));
+    if (context.benchmarkCuDNN() != config.cudnnBenchmark)
+        throw SettingMismatch(fmt::format("cudnn_benchmark = {}: LibTorch reports otherwise", config.cudnnBenchmark));
+    const char* workspace = std::getenv("CUBLAS_WORKSPACE_CONFIG");
+    if (!config.cublasWorkspace.empty() && (!workspace || config.cublasWorkspace != workspace))
+        throw SettingMismatch(fmt::format("cublas_workspace = {}: the environment has {}", config.cublasWorkspace,
+                                          workspace ? workspace : "none"));
+}
+
 } // namespace
 
 void applyHardware(const TrainConfig& config) {
     checkDevice(config.device);
+    checkGpuSettings(config);
+    checkBlas(config.blas);
     checkIsa(config.cpuIsa);
+    if (config.interopThreads)
+        applyInteropThreads(static_cast<int>(*config.interopThreads));
+    applyFlags(config);
+    inheritedThreads(); // before they change
+    if (const auto threads = config.initThreads ? config.initThreads : config.threads)
+        applyThreads(config.initThreads ? "init_threads" : "threads", static_cast<int>(*threads));
+}
+
+void applyTrainingThreads(const TrainConfig& config) {
     if (config.threads)
-        applyThreads(static_cast<int>(*config.threads));
+        applyThreads("threads", static_cast<int>(*config.threads));
+    else if (config.initThreads)
+        applyThreads("threads", inheritedThreads());
 }
 
 int threadCount() { return at::get_num_threads(); }

@@ -20,9 +20,13 @@ struct SettingMismatch : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Applies what LibTorch's calls can set; the environment variables were set before this process began
-/// (execution/WorkerEnvironment). Then reads everything back. Throws Unavailable or SettingMismatch.
+/// Applies what LibTorch's calls can set, with init_threads as the thread count; the environment variables were
+/// set before this process began (execution/WorkerEnvironment). Then reads everything back. Called before the
+/// network is made. Throws Unavailable or SettingMismatch.
 void applyHardware(const TrainConfig& config);
+
+/// The thread count of the training itself, once the network is initialised. Throws likewise.
+void applyTrainingThreads(const TrainConfig& config);
 
 /// Threads that an operator of this process may use now.
 int threadCount();

@@ -60,6 +60,12 @@ std::optional<std::string> openblasConfig() { return callText("openblas_get_conf
 std::optional<int> openblasThreads() { return callInt("openblas_get_num_threads"); }
 std::optional<int> openmpThreads() { return callInt("omp_get_max_threads"); }
 
+std::string blasLibrary() {
+    Dl_info info{};
+    void* function = ::dlsym(RTLD_DEFAULT, "sgemm_");
+    return function && ::dladdr(function, &info) != 0 && info.dli_fname ? info.dli_fname : "";
+}
+
 std::string loadedLibrary(std::string_view word) {
     struct Search {
         std::string_view word;

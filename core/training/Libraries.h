@@ -17,6 +17,9 @@ std::optional<std::string> openblasConfig();
 std::optional<int> openblasThreads();
 std::optional<int> openmpThreads();
 
+/// The file whose sgemm_ this process calls; "" if there is none.
+std::string blasLibrary();
+
 /// Path of the first loaded library whose file name contains the word; "" if none.
 std::string loadedLibrary(std::string_view word);
 

@@ -36,6 +36,18 @@ void Optimizer::step() {
     }
 }
 
+std::vector<Optimizer::State> Optimizer::state() const {
+    std::vector<State> all;
+    const bool isSgd = m_config.optimizer == "sgd";
+    for (std::size_t i = 0; i < m_parameters.size(); ++i) {
+        if (!isSgd || m_config.momentum != 0)
+            all.push_back({i, isSgd ? "momentum_buffer" : "exp_avg", m_first[i]});
+        if (!isSgd)
+            all.push_back({i, "exp_avg_sq", m_second[i]});
+    }
+    return all;
+}
+
 /// _single_tensor_sgd of torch/optim/sgd.py, without dampening and Nesterov.
 void Optimizer::stepSgd(std::size_t i, torch::Tensor gradient) {
     torch::Tensor& parameter = m_parameters[i];

@@ -8,6 +8,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace driftscope {
@@ -21,6 +22,15 @@ public:
 
     /// Forgets the gradients, as zero_grad(set_to_none=True).
     void zeroGradients();
+
+    /// A tensor of the optimizer's memory, named as in PyTorch's state_dict.
+    struct State {
+        std::size_t parameter;
+        std::string_view name; ///< momentum_buffer; exp_avg, exp_avg_sq
+        torch::Tensor value;   ///< undefined until the first step
+    };
+    /// The same names in the same order at any time.
+    [[nodiscard]] std::vector<State> state() const;
 
 private:
     void stepSgd(std::size_t i, torch::Tensor gradient);

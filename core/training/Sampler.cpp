@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "training/Sampler.h"
 
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -9,32 +10,42 @@
 namespace driftscope {
 
 Sampler::Sampler(const TrainConfig& config, std::int64_t samples)
-    : m_samples(samples), m_batch(config.batch), m_shuffled(config.order == "shuffled"),
-      m_generator(at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(config.orderSeed))),
-      m_order(static_cast<std::size_t>(samples)) {
-    startEpoch();
+    : m_config(config), m_samples(samples),
+      m_generator(at::make_generator<at::CPUGeneratorImpl>(static_cast<std::uint64_t>(config.orderSeed))) {
+    if (batchesPerEpoch() == 0)
+        throw StudyError(fmt::format("tail = \"drop\": the {} samples make no complete batch of {}", samples,
+                                     config.batch));
 }
 
-std::int64_t Sampler::batchesPerEpoch() const { return (m_samples + m_batch - 1) / m_batch; }
+std::int64_t Sampler::batchesPerEpoch() const {
+    return m_config.tail == "drop" ? m_samples / m_config.batch : (m_samples + m_config.batch - 1) / m_config.batch;
+}
 
-void Sampler::startEpoch() {
-    m_position = 0;
-    if (!m_shuffled) {
-        std::iota(m_order.begin(), m_order.end(), std::int64_t{0});
-        return;
+/// As RandomSampler draws it with a generator of its own.
+std::vector<std::int64_t> Sampler::permutation(std::int64_t count) {
+    const torch::Tensor drawn = torch::randperm(count, m_generator, torch::kInt64);
+    return {drawn.data_ptr<std::int64_t>(), drawn.data_ptr<std::int64_t>() + count};
+}
+
+std::vector<std::vector<std::int64_t>> Sampler::nextEpoch() {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(m_samples));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    if (m_config.order == "shuffled")
+        order = permutation(m_samples);
+    std::vector<std::vector<std::int64_t>> batches;
+    for (std::int64_t i = 0; i < batchesPerEpoch(); ++i) {
+        const std::int64_t first = i * m_config.batch;
+        const std::int64_t size = std::min(m_config.batch, m_samples - first);
+        std::vector<std::int64_t> ids(order.begin() + first, order.begin() + first + size);
+        if (m_config.order == "shuffled-within-batch") {
+            const std::vector<std::int64_t> shuffled = permutation(size);
+            std::ranges::transform(shuffled, ids.begin(), [&](std::int64_t k) {
+                return order[static_cast<std::size_t>(first + k)];
+            });
+        }
+        batches.push_back(std::move(ids));
     }
-    // As RandomSampler does with a generator of its own: one randperm an epoch.
-    const torch::Tensor permutation = torch::randperm(m_samples, m_generator, torch::kInt64);
-    std::copy_n(permutation.data_ptr<std::int64_t>(), m_samples, m_order.begin());
-}
-
-std::vector<std::int64_t> Sampler::nextBatch() {
-    if (m_position == m_samples)
-        startEpoch();
-    const std::int64_t end = std::min(m_position + m_batch, m_samples);
-    std::vector<std::int64_t> ids(m_order.begin() + m_position, m_order.begin() + end);
-    m_position = end;
-    return ids;
+    return batches;
 }
 
 } // namespace driftscope

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which samples each update sees, as PyTorch's DataLoader with drop_last=False. For core/training only.
+// Which samples each update sees, as PyTorch's samplers choose them. For core/training only.
 #pragma once
 
 #include "study/RunConfig.h"
@@ -13,22 +13,21 @@ namespace driftscope {
 
 class Sampler {
 public:
+    /// Throws StudyError if tail = "drop" leaves nothing.
     Sampler(const TrainConfig& config, std::int64_t samples);
 
     [[nodiscard]] std::int64_t batchesPerEpoch() const;
 
-    /// Sample ids of the next batch; the last of an epoch may hold fewer than `batch`.
-    std::vector<std::int64_t> nextBatch();
+    /// Sample ids of every batch of the next epoch; the last may hold fewer than `batch`, unless
+    /// tail = "drop".
+    std::vector<std::vector<std::int64_t>> nextEpoch();
 
 private:
-    void startEpoch();
+    [[nodiscard]] std::vector<std::int64_t> permutation(std::int64_t count);
 
+    TrainConfig m_config;
     std::int64_t m_samples;
-    std::int64_t m_batch;
-    bool m_shuffled;
     at::Generator m_generator; ///< its own: shuffling draws nothing from the default generator
-    std::vector<std::int64_t> m_order;
-    std::int64_t m_position = 0;
 };
 
 } // namespace driftscope

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "training/Trainer.h"
 
-#include "recording/RunWriter.h"
+#include "recording/RowStream.h"
+#include "training/Autocast.h"
+#include "training/CanonicalGradient.h"
+#include "training/GradientSum.h"
 #include "training/Hardware.h"
-#include "training/ImageSet.h"
+#include "training/Loader.h"
+#include "training/Loss.h"
 #include "training/Network.h"
 #include "training/Optimizer.h"
-#include "training/Sampler.h"
+#include "training/Recorder.h"
+#include "training/Tf32Emulation.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <optional>
 
 namespace driftscope {
 namespace {
@@ -23,234 +28,267 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 torch::ScalarType torchType(const std::string& dtype) {
-    return dtype == "float64" ? torch::kFloat64 : torch::kFloat32;
+    return dtype == "float64"    ? torch::kFloat64
+           : dtype == "bfloat16" ? torch::kBFloat16
+           : dtype == "float16"  ? torch::kFloat16
+                                 : torch::kFloat32;
 }
 
-struct Batch {
-    std::vector<std::int64_t> ids;
-    torch::Tensor inputs;  ///< samples × channels × height × width
-    torch::Tensor targets; ///< samples
-    [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(ids.size()); }
-};
-
-/// Pixels as torchvision's ToTensor gives them, x / 255 in float32, widened after that for float64.
-Batch makeBatch(const ImageSet& data, std::vector<std::int64_t> ids, torch::ScalarType type,
-                const torch::Device& device) {
-    static const auto scaled = [] {
-        std::array<float, 256> table{};
-        for (std::size_t i = 0; i < table.size(); ++i)
-            table[i] = static_cast<float>(i) / 255.0F;
-        return table;
-    }();
-    const auto count = static_cast<std::int64_t>(ids.size());
-    const std::int64_t pixels = data.channels * data.height * data.width;
-    torch::Tensor inputs = torch::empty({count, data.channels, data.height, data.width}, torch::kFloat32);
-    torch::Tensor targets = torch::empty({count}, torch::kInt64);
-    auto* to = inputs.data_ptr<float>();
-    for (std::int64_t i = 0; i < count; ++i) {
-        const std::int64_t id = ids[static_cast<std::size_t>(i)];
-        const std::uint8_t* from = data.pixels.data() + id * pixels;
-        to = std::transform(from, from + pixels, to, [](std::uint8_t pixel) { return scaled[pixel]; });
-        targets.data_ptr<std::int64_t>()[i] = data.labels[static_cast<std::size_t>(id)];
+/// What the network puts out per sample: classes, or the numbers of a real target.
+DataShape shapeOf(const SampleSet& data) {
+    std::int64_t outputs = data.classes;
+    if (std::holds_alternative<std::vector<float>>(data.targets)) {
+        outputs = 1;
+        for (const std::int64_t extent : data.targetShape)
+            outputs *= extent;
     }
-    return {std::move(ids), inputs.to(device, type), targets.to(device)};
+    return {data.shape, outputs};
 }
 
-std::span<const std::byte> bytesOf(const torch::Tensor& contiguousOnCpu) {
-    return {static_cast<const std::byte*>(contiguousOnCpu.data_ptr()), contiguousOnCpu.nbytes()};
+Digest digestOfBatch(const Batch& batch) {
+    const std::array both{digestOf(valuesOf(batch.inputs).bytes), digestOf(valuesOf(batch.targets).bytes)};
+    return digestOf(std::as_bytes(std::span(both)));
 }
 
-/// The tensor's values for the writer: itself where it lies in memory as they are written, else a copy.
-TensorValues valuesOf(const torch::Tensor& tensor) {
-    auto owner = std::make_shared<torch::Tensor>(tensor.detach().to(torch::kCPU).contiguous());
-    return {bytesOf(*owner), owner};
-}
-
-/// Steps that get a row: 0, every nth, and the last.
-std::vector<std::int64_t> recordedSteps(std::int64_t steps, std::int64_t every) {
-    std::vector<std::int64_t> recorded;
-    for (std::int64_t step = 0; step < steps; step += every)
-        recorded.push_back(step);
-    recorded.push_back(steps);
-    return recorded;
-}
+/// What one step has shown.
+struct StepOutcome {
+    double loss = 0;
+    std::int64_t correct = 0, counted = 0;
+};
 
 class Trainer {
 public:
-    Trainer(const RunConfig& config, const TrainingObserver& observer)
-        : m_config(config), m_observer(observer), m_type(torchType(config.train.dtype)),
-          m_device(config.train.device), m_data(loadImages(config.data)),
-          m_sampler(config.train, m_data.samples) {
+    Trainer(const RunConfig& config, const TrainingOutput& output, const TrainingObserver& observer)
+        : m_config(config), m_output(output), m_observer(observer), m_device(config.train.device),
+          m_source(config.data, config.train.ignoreIndex, torchType(config.train.dtype)),
+          m_loader(config.train, m_source) {
         torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
-        m_network = makeNetwork(config.model.kind, m_data);
-        m_network->to(m_device, m_type);
+        m_network = makeNetwork(config.model, shapeOf(m_source.data()));
+        m_network->convert(m_device, torchType(config.train.dtype));
         m_network->train();
-        for (const auto& item : m_network->named_parameters()) {
-            m_names.push_back(item.key());
-            m_parameters.push_back(item.value());
+        applyTrainingThreads(config.train);
+        for (const auto& [name, parameter] : m_network->namedParameters()) {
+            m_names.push_back(name);
+            m_parameters.push_back(parameter);
         }
         m_optimizer.emplace(config.train, m_parameters);
+        if (config.train.accumulator == "canonical") {
+            // dropout draws at random, what a module of others does is not known, and autocast keeps casts of weights
+            // for all threads together
+            const bool isRandom = config.model.dropout > 0 || config.model.kind == "torchscript";
+            m_canonical.emplace(config.train, *m_network, m_parameters,
+                                isRandom || config.train.autocast || m_device.is_cuda() ? 1 : threadCount());
+        } else {
+            m_sum.emplace(config.train.accumulator, m_parameters);
+        }
     }
 
+    RunState run() {
+        const std::int64_t total = steps();
+        try {
+            open(total);
+            m_observer.started(total, threadCount());
+            const RunState state = loop(total);
+            finish(state, "");
+            return state;
+        } catch (const c10::Error& error) {
+            const std::string what = error.what_without_backtrace();
+            if (const std::string reason = missingAbility(what); !reason.empty()) {
+                finish(RunState::Unavailable, reason);
+                throw Unavailable(reason);
+            }
+            finish(RunState::Failed, what);
+            throw;
+        } catch (const std::exception& error) {
+            finish(RunState::Failed, error.what());
+            throw;
+        }
+    }
+
+private:
     [[nodiscard]] std::int64_t steps() const {
         if (m_config.train.steps)
             return *m_config.train.steps;
-        const double steps = std::ceil(*m_config.train.epochs * static_cast<double>(m_sampler.batchesPerEpoch()));
+        const double steps = std::ceil(*m_config.train.epochs * static_cast<double>(m_loader.batchesPerEpoch()));
         if (steps > 1e9)
             throw StudyError(fmt::format("epochs = {}: that is {} steps; allowed are 1e9", *m_config.train.epochs,
                                          steps));
         return static_cast<std::int64_t>(steps);
     }
 
-    RunState run(const std::filesystem::path& file) {
-        const std::int64_t total = steps();
-        const std::vector<std::int64_t> recorded = recordedSteps(total, m_config.record.every);
-        if (!file.empty())
-            m_writer.emplace(file, schema(recorded));
-        m_observer.started(total, threadCount());
-        try {
-            const RunState state = loop(total);
-            if (m_writer)
-                m_writer->finish(state);
-            return state;
-        } catch (const std::exception& error) {
-            if (m_writer)
-                m_writer->finish(RunState::Failed, error.what());
-            throw;
-        }
+    void open(std::int64_t total) {
+        m_recordedSteps = recordedSteps(m_config.record, total);
+        if (m_output.file.empty())
+            return;
+        std::optional<ReferenceReplay> replay;
+        if (m_output.referenceStream >= 0)
+            replay = {m_output.referenceStream, m_output.referenceFile};
+        m_recorder.emplace(m_output.file,
+                           Recorded{m_config, m_source, *m_optimizer, *m_network, m_names, m_parameters, m_device,
+                                    [this](torch::Tensor input) { return forward(std::move(input)); }},
+                           total, std::move(replay));
     }
 
-private:
-    [[nodiscard]] RunSchema schema(std::vector<std::int64_t> recorded) const {
-        auto environment = nlohmann::ordered_json::parse(environmentFingerprint());
-        environment["data"] = m_data.description;
-        RunSchema schema{m_config, environment.dump(), std::move(recorded), {}};
-        for (std::size_t i = 0; i < m_parameters.size(); ++i) {
-            const auto sizes = m_parameters[i].sizes();
-            schema.parameters.push_back({m_names[i], m_type == torch::kFloat64 ? DType::Float64 : DType::Float32,
-                                         {sizes.begin(), sizes.end()}});
-        }
-        return schema;
+    void finish(RunState state, const std::string& message) {
+        if (m_recorder)
+            m_recorder->finish(state, message);
+    }
+
+    /// What LibTorch says where it has no kernel for what a setting asks for, as a reason; else "".
+    [[nodiscard]] std::string missingAbility(const std::string& what) const {
+        const std::string first = what.substr(0, what.find('\n'));
+        if (first.find("not implemented for") != std::string::npos && m_config.train.dtype != "float32")
+            return fmt::format("dtype = {}: this LibTorch can't: {}", m_config.train.dtype, first);
+        if (first.find("deterministic implementation") != std::string::npos)
+            return fmt::format("deterministic = true: this LibTorch can't: {}", first);
+        return "";
     }
 
     RunState loop(std::int64_t total) {
-        if (m_writer) {
-            RunRow row;
-            keepWeights(row);
-            m_writer->append(std::move(row));
-        }
+        keepRow(0, {});
         for (std::int64_t step = 1; step <= total; ++step) {
             if (m_observer.isStopped())
                 return RunState::Cancelled;
-            const double loss = trainStep(m_writer && (step % m_config.record.every == 0 || step == total));
-            m_observer.stepped(step, loss);
+            m_observer.stepped(step, trainStep(step));
         }
         return RunState::Finished;
     }
 
-    /// One update, and its row if it is to be recorded. Returns the loss over the batch.
-    double trainStep(bool isRecorded) {
-        const auto start = Clock::now();
-        const Batch batch = makeBatch(m_data, m_sampler.nextBatch(), m_type, m_device);
-        double loss = 0;
-        std::int64_t correct = 0;
-        m_optimizer->zeroGradients();
-        const std::vector<MicroBatch> parts = microBatches(batch.size());
-        for (const auto& [first, size] : parts) {
-            const torch::Tensor targets = batch.targets.narrow(0, first, size);
-            const torch::Tensor output = m_network->forward(batch.inputs.narrow(0, first, size));
-            const torch::Tensor microLoss = scaledLoss(torch::cross_entropy_loss(output, targets), size, batch.size(), parts);
-            microLoss.backward();
-            loss += microLoss.item<double>();
-            correct += output.detach().argmax(1).eq(targets).sum().item<std::int64_t>();
+    /// The state after the step's update goes where the weights go.
+    void keepRow(std::int64_t step, RunRow row) {
+        if (!std::ranges::binary_search(m_recordedSteps, step))
+            return;
+        if (m_output.stream >= 0) {
+            std::vector<TensorValues> weights;
+            for (const torch::Tensor& parameter : m_parameters)
+                weights.push_back(valuesOf(parameter));
+            writeStreamedRow(m_output.stream, step, weights);
         }
+        if (m_recorder)
+            m_recorder->record(step, std::move(row));
+    }
+
+    /// One update. Returns the loss over the batch.
+    double trainStep(std::int64_t step) {
+        const auto start = Clock::now();
+        Batch batch = m_loader.next();
+        const bool isRecorded = m_recorder && m_recorder->isRecorded(step);
+        RunRow row;
+        if (isRecorded)
+            row.batchDigest = digestOfBatch(batch);
+        batch.inputs = batch.inputs.to(m_device);
+        batch.targets = batch.targets.to(m_device);
+        if (m_recorder)
+            m_recorder->beforeForward(step);
+        m_optimizer->zeroGradients();
+        const StepOutcome outcome = computeGradient(batch);
         const auto waiting = Clock::now();
-        if (m_writer)
-            m_writer->waitUntilWritten(); // it reads the weights where they are
+        if (m_recorder)
+            m_recorder->beforeUpdate();
         const auto waited = Clock::now() - waiting;
         m_optimizer->step();
-        if (!isRecorded)
-            return loss;
-
-        RunRow row;
-        row.scalars[StepSeconds] = std::chrono::duration<double>(Clock::now() - start - waited).count();
-        keepWeights(row);
-        keepGradients(row);
-        row.batchDigest = digestOfBatch(batch);
-        row.scalars[Loss] = loss;
-        row.scalars[Accuracy] = static_cast<double>(correct) / static_cast<double>(batch.size());
-        row.scalars[LearningRate] = m_config.train.learningRate;
-        row.sampleIds = batch.ids;
-        m_writer->append(std::move(row));
-        return loss;
-    }
-
-    struct MicroBatch {
-        std::int64_t first, size;
-    };
-
-    /// As torch.tensor_split: sizes differ by one at most. Fewer than `accumulation` only where an
-    /// epoch's incomplete last batch has fewer samples than that.
-    [[nodiscard]] std::vector<MicroBatch> microBatches(std::int64_t samples) const {
-        const std::int64_t count = std::min(m_config.train.accumulation, samples);
-        std::vector<MicroBatch> parts;
-        for (std::int64_t i = 0, first = 0; i < count; ++i) {
-            const std::int64_t size = samples / count + (i < samples % count ? 1 : 0);
-            parts.push_back({first, size});
-            first += size;
+        if (isRecorded) {
+            row.scalars[StepSeconds] = std::chrono::duration<double>(Clock::now() - start - waited).count();
+            row.scalars[Loss] = outcome.loss;
+            if (m_config.train.loss == "cross_entropy")
+                row.scalars[Accuracy] = static_cast<double>(outcome.correct) / static_cast<double>(outcome.counted);
+            row.scalars[LearningRate] = m_config.train.learningRate;
+            row.sampleIds = batch.ids;
         }
-        return parts;
+        keepRow(step, std::move(row));
+        return outcome.loss;
     }
 
-    /// The micro-batch's mean loss weighted so that the sum over all is the batch's mean: divided by the
-    /// number of micro-batches where they are equal, as people write it.
-    static torch::Tensor scaledLoss(const torch::Tensor& mean, std::int64_t size, std::int64_t batch,
-                                    const std::vector<MicroBatch>& parts) {
-        if (parts.size() == 1)
-            return mean;
-        if (parts.front().size == parts.back().size)
-            return mean / static_cast<double>(parts.size());
-        return mean * (static_cast<double>(size) / static_cast<double>(batch));
+    torch::Tensor forward(torch::Tensor input) const {
+        std::optional<Tf32Emulation> tf32;
+        if (m_config.train.tf32 == "emulated")
+            tf32.emplace();
+        std::optional<Autocast> autocast;
+        if (m_config.train.autocast)
+            autocast.emplace(m_device.type());
+        return m_network->forward(std::move(input));
     }
 
-    /// Nothing changes them after this: the optimizer only reads them, and each step makes new ones.
-    void keepGradients(RunRow& row) const {
-        for (const torch::Tensor& parameter : m_parameters)
-            row.gradients.push_back(
-                valuesOf(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter)));
+    /// Leaves the batch's gradient at the parameters.
+    StepOutcome computeGradient(const Batch& batch) {
+        std::optional<Tf32Emulation> tf32;
+        if (m_config.train.tf32 == "emulated")
+            tf32.emplace();
+        const std::vector<MicroBatch> parts = microBatches(m_config.train, batch.size());
+        std::vector<std::int64_t> counted;
+        for (const auto& [first, size] : parts)
+            counted.push_back(countedTargets(m_config.train, batch.targets.narrow(0, first, size)));
+        const std::vector<LossWeight> weights =
+            lossWeights(m_config.train, counted, batch.size() == m_config.train.batch);
+        if (m_canonical)
+            return computeCanonically(batch, parts, counted, weights);
+
+        StepOutcome sum;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const auto& [first, size] = parts[i];
+            if (counted[i] == 0 && m_config.train.lossNormalization == "batch")
+                continue; // nothing of it counts; its mean is 0 / 0
+            ActivationCapture::beginAt(first);
+            std::optional<Autocast> autocast;
+            if (m_config.train.autocast)
+                autocast.emplace(m_device.type());
+            const Outcome outcome = lossOf(m_config.train, m_network->forward(batch.inputs.narrow(0, first, size)),
+                                           batch.targets.narrow(0, first, size));
+            const torch::Tensor loss = weights[i].of(outcome.mean);
+            autocast.reset();
+            loss.backward();
+            m_sum->add();
+            sum.loss += loss.item<double>();
+            sum.correct += outcome.correct;
+            sum.counted += outcome.counted;
+        }
+        m_sum->finish();
+        return sum;
     }
 
-    /// The next update changes them: trainStep waits for the writer before it.
-    void keepWeights(RunRow& row) const {
-        for (const torch::Tensor& parameter : m_parameters)
-            row.weights.push_back(valuesOf(parameter));
+    StepOutcome computeCanonically(const Batch& batch, const std::vector<MicroBatch>& parts,
+                                   const std::vector<std::int64_t>& counted, const std::vector<LossWeight>& weights) {
+        std::vector<std::int64_t> each;
+        for (std::int64_t i = 0; i < batch.size(); ++i)
+            each.push_back(countedTargets(m_config.train, batch.targets.narrow(0, i, 1)));
+        std::vector<LossWeight> perSample;
+        const bool isRight = m_config.train.lossNormalization == "batch" &&
+                             (batch.size() == m_config.train.batch || m_config.train.tail != "unscaled");
+        if (isRight) { // every sample a micro-batch of its own: no trace of how the batch is split
+            perSample = lossWeights(m_config.train, each, true);
+        } else {
+            for (std::size_t i = 0; i < parts.size(); ++i)
+                for (std::int64_t k = parts[i].first; k < parts[i].first + parts[i].size; ++k)
+                    perSample.push_back({.factor = weights[i].factor *
+                                                   static_cast<double>(each[static_cast<std::size_t>(k)]) /
+                                                   static_cast<double>(counted[i]),
+                                         .divisor = weights[i].divisor});
+        }
+        const CanonicalGradient::Result result = m_canonical->compute(batch, perSample);
+        return {result.loss, result.correct, result.counted};
     }
 
-    static Digest digestOfBatch(const Batch& batch) {
-        const Digest inputs = digestOf(bytesOf(batch.inputs.to(torch::kCPU).contiguous()));
-        const Digest targets = digestOf(bytesOf(batch.targets.to(torch::kCPU).contiguous()));
-        const std::array both{inputs, targets};
-        return digestOf(std::as_bytes(std::span(both)));
-    }
-
-    RunConfig m_config;
+    const RunConfig& m_config;
+    const TrainingOutput& m_output;
     const TrainingObserver& m_observer;
-    torch::ScalarType m_type;
     torch::Device m_device;
-    ImageSet m_data;
-    Sampler m_sampler;
+    BatchSource m_source;
+    Loader m_loader;
     std::shared_ptr<Network> m_network;
     std::vector<std::string> m_names;
     std::vector<torch::Tensor> m_parameters;
     std::optional<Optimizer> m_optimizer;
-    std::optional<RunWriter> m_writer;
+    std::optional<GradientSum> m_sum;             ///< of micro-batches, or
+    std::optional<CanonicalGradient> m_canonical; ///< of single samples
+    std::vector<std::int64_t> m_recordedSteps;
+    std::optional<Recorder> m_recorder;
 };
 
 } // namespace
 
-RunState train(const RunConfig& config, const std::filesystem::path& file, const TrainingObserver& observer) {
+RunState train(const RunConfig& config, const TrainingOutput& output, const TrainingObserver& observer) {
     applyHardware(config.train);
-    return Trainer(config, observer).run(file);
+    return Trainer(config, output, observer).run();
 }
 
 } // namespace driftscope

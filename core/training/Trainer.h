@@ -19,9 +19,16 @@ struct TrainingObserver {
     std::function<bool()> isStopped; ///< asked before each step; true ends the run as cancelled
 };
 
-/// Applies the settings, trains, and records to `file`, which must not exist (empty: trains without
-/// recording, for benchmarks). Returns Finished or Cancelled. Throws Unavailable, and for everything
-/// else that goes wrong a std::exception; what was recorded until then stays, with the message.
-RunState train(const RunConfig& config, const std::filesystem::path& file, const TrainingObserver& observer);
+/// Where a training's weights go.
+struct TrainingOutput {
+    std::filesystem::path file;          ///< run file, which must not exist; empty: none is written
+    std::filesystem::path referenceFile; ///< [record] weights = "metrics": the recording of the reference
+    int referenceStream = -1;            ///< and a stream of its weights, trained again; −1: none
+    int stream = -1;                     ///< a stream for another run to compare with; −1: none
+};
+
+/// Applies the settings, trains, and records. Returns Finished or Cancelled. Throws Unavailable, and for
+/// everything else that goes wrong a std::exception; what was recorded until then stays, with the message.
+RunState train(const RunConfig& config, const TrainingOutput& output, const TrainingObserver& observer);
 
 } // namespace driftscope

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "recording/TensorInfo.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace driftscope {
+
+/// The values of a float16 or bfloat16 tensor as float32, which holds each of them exactly.
+std::vector<float> widened(std::span<const std::byte> values, DType type);
+
+} // namespace driftscope

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "training/Recorder.h"
+
+#include "analysis/RowMeasurement.h"
+#include "recording/RowStream.h"
+#include "training/Hardware.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace driftscope {
+namespace {
+
+std::span<const std::byte> bytesOf(const torch::Tensor& contiguousOnCpu) {
+    return {static_cast<const std::byte*>(contiguousOnCpu.data_ptr()), contiguousOnCpu.nbytes()};
+}
+
+std::vector<std::uint64_t> shapeOf(const torch::Tensor& tensor) {
+    const auto sizes = tensor.sizes();
+    return {sizes.begin(), sizes.end()};
+}
+
+template <class T>
+TensorValues kept(std::vector<T> numbers) {
+    auto owner = std::make_shared<std::vector<T>>(std::move(numbers));
+    return {std::as_bytes(std::span(*owner)), owner};
+}
+
+/// All ones: a NaN in every float type.
+TensorValues missing(std::size_t bytes) { return kept(std::vector(bytes, std::byte{0xFF})); }
+
+/// numpy.packbits of output > 0.
+std::vector<std::uint8_t> packedSigns(const torch::Tensor& output) {
+    const torch::Tensor isOn = output.gt(0).to(torch::kCPU).contiguous().flatten();
+    const bool* on = isOn.data_ptr<bool>();
+    const auto count = static_cast<std::size_t>(isOn.numel());
+    std::vector<std::uint8_t> packed((count + 7) / 8);
+    for (std::size_t i = 0; i < count; ++i)
+        if (on[i])
+            packed[i / 8] |= static_cast<std::uint8_t>(0x80U >> (i % 8));
+    return packed;
+}
+
+/// 1, 2, 5, 10, 20, 50, … up to the last step.
+std::vector<std::int64_t> logarithmicSteps(std::int64_t last) {
+    std::vector<std::int64_t> steps;
+    for (std::int64_t decade = 1; decade <= last; decade *= 10)
+        for (const std::int64_t factor : {1, 2, 5})
+            steps.push_back(decade * factor);
+    return steps;
+}
+
+/// A forward pass that changes nothing: no gradients, no draws, no batch statistics.
+class Quietly {
+public:
+    explicit Quietly(Network& network) : m_network(network) { m_network.eval(); }
+    ~Quietly() {
+        m_network.train();
+        m_network.onActivation = nullptr;
+        m_network.onRelu = nullptr;
+    }
+    Quietly(const Quietly&) = delete;
+    Quietly& operator=(const Quietly&) = delete;
+
+private:
+    Network& m_network;
+    torch::NoGradGuard m_noGradient;
+};
+
+} // namespace
+
+DType dtypeOf(torch::ScalarType type) {
+    switch (type) {
+    case torch::kFloat64: return DType::Float64;
+    case torch::kFloat16: return DType::Float16;
+    case torch::kBFloat16: return DType::BFloat16;
+    default: return DType::Float32;
+    }
+}
+
+TensorValues valuesOf(const torch::Tensor& tensor) {
+    auto owner = std::make_shared<torch::Tensor>(tensor.detach().to(torch::kCPU).contiguous());
+    return {bytesOf(*owner), owner};
+}
+
+std::vector<std::int64_t> recordedSteps(const RecordConfig& config, std::int64_t steps) {
+    std::vector<std::int64_t> wanted;
+    if (config.isLogarithmic)
+        wanted = logarithmicSteps(steps);
+    else if (!config.steps.empty())
+        wanted = config.steps;
+    else
+        for (std::int64_t step = config.every; step < steps; step += config.every)
+            wanted.push_back(step);
+    std::vector<std::int64_t> recorded{0};
+    for (const std::int64_t step : wanted)
+        if (step > 0 && step < steps)
+            recorded.push_back(step);
+    if (steps > 0)
+        recorded.push_back(steps);
+    return recorded;
+}
+
+Recorder::Recorder(const std::filesystem::path& file, Recorded recorded, std::int64_t steps,
+                   std::optional<ReferenceReplay> replay)
+    : m_recorded(std::move(recorded)), m_steps(recordedSteps(m_recorded.config.record, steps)),
+      m_replay(std::move(replay)) {
+    for (std::size_t i = 0; i < m_recorded.parameters.size(); ++i)
+        m_tensors.push_back({m_recorded.names[i], dtypeOf(m_recorded.parameters[i].scalar_type()),
+                             shapeOf(m_recorded.parameters[i])});
+    if (m_replay)
+        m_reference.emplace(m_replay->file);
+    planOptimizerState();
+    planActivationsAndSigns(steps);
+    planMetrics();
+    m_writer = std::make_unique<RunWriter>(file, schema());
+}
+
+RunSchema Recorder::schema() const {
+    auto environment = nlohmann::ordered_json::parse(environmentFingerprint());
+    environment["data"] = m_recorded.source.data().description;
+    return {m_recorded.config, environment.dump(), m_steps, m_tensors, m_extras,
+            m_reference ? m_reference->runId() : ""};
+}
+
+void Recorder::planOptimizerState() {
+    if (m_recorded.config.record.optimizer == "full")
+        for (const Optimizer::State& state : m_recorded.optimizer.state())
+            m_extras.push_back({fmt::format("/optimizer/{}/{}", m_recorded.names[state.parameter], state.name),
+                                m_tensors[state.parameter].dtype, m_tensors[state.parameter].shape, {}});
+    m_firstActivation = m_firstRelu = m_extras.size();
+}
+
+/// Runs the network once to see what it puts out.
+void Recorder::planActivationsAndSigns(std::int64_t steps) {
+    const RecordConfig& record = m_recorded.config.record;
+    std::vector<std::int64_t> activationSteps;
+    std::ranges::copy_if(record.activations, std::back_inserter(activationSteps),
+                         [&](std::int64_t step) { return step <= steps && isRecorded(step); });
+    if (activationSteps.empty() && record.reluProbe == 0)
+        return;
+    const Quietly quietly(m_recorded.network);
+    const auto probe = [&](std::int64_t samples) {
+        std::vector<std::int64_t> ids(static_cast<std::size_t>(std::min(samples, m_recorded.source.data().samples)));
+        std::iota(ids.begin(), ids.end(), std::int64_t{0});
+        return m_recorded.source.makePlain(std::move(ids)).inputs.to(m_recorded.device);
+    };
+    if (!activationSteps.empty()) {
+        ActivationCapture one;
+        m_recorded.network.onActivation = [&](std::string_view module, const torch::Tensor& output) {
+            one.add(module, output);
+        };
+        m_recorded.forward(probe(1));
+        m_recorded.network.onActivation = nullptr;
+        for (const auto& [module, output] : one.take()) {
+            std::vector<std::uint64_t> shape = shapeOf(output);
+            shape[0] = static_cast<std::uint64_t>(m_recorded.config.train.batch);
+            m_extras.push_back({"/activations/" + module, dtypeOf(output.scalar_type()), shape, activationSteps});
+        }
+    }
+    m_firstRelu = m_extras.size();
+    if (record.reluProbe > 0) {
+        m_probe = probe(record.reluProbe);
+        m_recorded.network.onRelu = [&](std::string_view module, const torch::Tensor& output) {
+            m_extras.push_back({fmt::format("/relu/{}", module), DType::UInt8,
+                                {static_cast<std::uint64_t>(output.numel() + 7) / 8}, {}});
+        };
+        m_recorded.forward(m_probe);
+    }
+}
+
+void Recorder::planMetrics() {
+    m_firstMetric = m_extras.size();
+    if (!m_replay)
+        return;
+    const std::uint64_t scopes = scopesOf(m_tensors).size();
+    for (const MetricInfo& metric : metrics())
+        m_extras.push_back({fmt::format("/comparison/{}", metric.key), DType::Float64, {scopes}, {}});
+    m_extras.push_back({"/comparison/ulp_histogram", DType::UInt64, {ulpBinCount}, {}});
+}
+
+bool Recorder::isRecorded(std::int64_t step) const { return std::ranges::binary_search(m_steps, step); }
+
+void Recorder::beforeForward(std::int64_t step) {
+    m_isListening = m_firstRelu > m_firstActivation &&
+                    std::ranges::find(m_extras[m_firstActivation].steps, step) != m_extras[m_firstActivation].steps.end();
+    if (m_isListening)
+        m_recorded.network.onActivation = [this](std::string_view module, const torch::Tensor& output) {
+            m_activations.add(module, output);
+        };
+}
+
+void Recorder::beforeUpdate() {
+    m_recorded.network.onActivation = nullptr;
+    m_writer->waitUntilWritten();
+}
+
+void Recorder::record(std::int64_t step, RunRow row) {
+    for (const torch::Tensor& parameter : m_recorded.parameters) {
+        row.weights.push_back(valuesOf(parameter));
+        // nothing changes a gradient after this: the optimizer only reads it, and each step makes new ones
+        if (step > 0)
+            row.gradients.push_back(
+                valuesOf(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter)));
+    }
+    addOptimizerState(row);
+    addActivations(row);
+    addReluSigns(row);
+    addMetrics(step, row);
+    m_writer->append(std::move(row));
+}
+
+void Recorder::addOptimizerState(RunRow& row) const {
+    if (m_recorded.config.record.optimizer != "full")
+        return;
+    std::size_t extra = 0;
+    for (const Optimizer::State& state : m_recorded.optimizer.state()) {
+        // the next update changes it in place: it waits for the writer, as the weights do
+        row.extras.emplace_back(extra++, state.value.defined() ? valuesOf(state.value)
+                                                               : missing(m_tensors[state.parameter].bytes()));
+    }
+}
+
+void Recorder::addActivations(RunRow& row) {
+    if (!m_isListening)
+        return;
+    m_isListening = false;
+    std::size_t extra = m_firstActivation;
+    for (auto& [module, output] : m_activations.take()) {
+        const ExtraDataset& dataset = m_extras.at(extra);
+        if (dataset.path != "/activations/" + module)
+            throw RecordingError(fmt::format("the network ran {} where {} was expected: its activations can't be kept",
+                                             module, dataset.path));
+        const std::uint64_t bytes = TensorInfo{dataset.path, dataset.dtype, dataset.shape}.bytes();
+        TensorValues values = valuesOf(output);
+        if (values.bytes.size() < bytes) { // an incomplete batch
+            std::vector<std::byte> padded(bytes, std::byte{0xFF});
+            std::ranges::copy(values.bytes, padded.begin());
+            values = kept(std::move(padded));
+        }
+        row.extras.emplace_back(extra++, std::move(values));
+    }
+}
+
+void Recorder::addReluSigns(RunRow& row) {
+    if (!m_probe.defined())
+        return;
+    const Quietly quietly(m_recorded.network);
+    std::size_t extra = m_firstRelu;
+    m_recorded.network.onRelu = [&](std::string_view, const torch::Tensor& output) {
+        row.extras.emplace_back(extra++, kept(packedSigns(output)));
+    };
+    m_recorded.forward(m_probe);
+}
+
+void Recorder::addMetrics(std::int64_t step, RunRow& row) {
+    if (!m_replay)
+        return;
+    const std::vector<TensorRow> theirs = readStreamedRow(m_replay->stream, step, m_tensors);
+    const auto referenceRow = std::ranges::lower_bound(m_reference->steps(), step) - m_reference->steps().begin();
+    std::vector<TensorRow> ours;
+    for (std::size_t i = 0; i < m_tensors.size(); ++i) {
+        ours.emplace_back(m_tensors[i].dtype, row.weights[i].bytes);
+        if (digestOf(theirs[i].bytes()) != m_reference->weightDigest(i, static_cast<std::size_t>(referenceRow)))
+            throw RecordingError(fmt::format(
+                "step {}: the reference, run again beside this run, has other bits in {} than its recording: it can't be "
+                "repeated on this machine, which weights = \"metrics\" needs; weights = \"full\" does not",
+                step, m_tensors[i].name));
+    }
+    const RowMeasurement measured = measureRow(m_tensors, ours, theirs);
+    std::size_t extra = m_firstMetric;
+    for (const std::vector<double>& values : measured.values)
+        row.extras.emplace_back(extra++, kept(values));
+    row.extras.emplace_back(
+        extra, kept(std::vector<std::uint64_t>(measured.ulpHistogram.begin(), measured.ulpHistogram.end())));
+}
+
+void Recorder::finish(RunState state, std::string_view message) { m_writer->finish(state, message); }
+
+} // namespace driftscope
