@@ -291,7 +291,8 @@ TEST_F(RunComparisonTest, WithoutPercentilesTheOtherMetricsAreTheSame) {
 }
 
 TEST_F(RunComparisonTest, TrustedDigestsGiveTheSameWithoutReadingEqualRows) {
-    const auto reference = model({{0, {{1}, {2, 3}, {4}}}, {1, {{5}, {6, 7}, {8}}}, {2, {{1}, {2, 3}, {4}}}});
+    const auto reference =
+        model({{0, {{1}, {2, 3}, {4}}}, {1, {{5}, {6, 7}, {8}}}, {2, {{1}, {2, 3}, {4}}}});
     auto run = reference;
     run.rows[1].weights[2] = {8.5};
     const fs::path file = write(run);
@@ -304,20 +305,24 @@ TEST_F(RunComparisonTest, TrustedDigestsGiveTheSameWithoutReadingEqualRows) {
     // Values that changed behind their digests: damage, unless nobody looks at them.
     const std::string bytes = test::readFile(file);
     const float outOfRowOne = 5, nine = 9;
-    const auto rowOne = bytes.find(std::string_view(reinterpret_cast<const char*>(&outOfRowOne), sizeof(float)));
+    const auto rowOne =
+        bytes.find(std::string_view(reinterpret_cast<const char*>(&outOfRowOne), sizeof(float)));
     ASSERT_NE(rowOne, std::string::npos);
     const auto damage = [&](std::size_t row) {
         std::string damaged = bytes;
-        std::memcpy(damaged.data() + rowOne - sizeof(float) + row * sizeof(float), &nine, sizeof(float));
+        std::memcpy(damaged.data() + rowOne - sizeof(float) + row * sizeof(float), &nine,
+                    sizeof(float));
         const fs::path copy = m_folder / ("damaged" + std::to_string(row) + ".h5");
         test::writeFile(copy, damaged);
         return RunReader(copy);
     };
     const RunReader inEqualRow = damage(0), inOtherRow = damage(1);
     expectSame(compareRuns(inEqualRow, r, 1, {.trustsDigests = true}), trusting);
-    EXPECT_HAS(messageOf<RecordingError>([&] { compareRuns(inEqualRow, r); }), "contradicts its values");
-    EXPECT_HAS(messageOf<RecordingError>([&] { compareRuns(inOtherRow, r, 1, {.trustsDigests = true}); }),
+    EXPECT_HAS(messageOf<RecordingError>([&] { compareRuns(inEqualRow, r); }),
                "contradicts its values");
+    EXPECT_HAS(
+        messageOf<RecordingError>([&] { compareRuns(inOtherRow, r, 1, {.trustsDigests = true}); }),
+        "contradicts its values");
 }
 
 TEST_F(RunComparisonTest, AStopRequestEndsItEarly) {
