@@ -120,7 +120,9 @@ int diff(const Options& options) {
                                      didYouMean(options.metric, keys), fmt::join(keys, ", ")));
     }
     const RunReader run(options.run), reference(options.reference);
-    const RunComparison comparison = compareRuns(run, reference, availableCores());
+    const bool hasPercentiles = options.json || *metric == Metric::UlpP50 || *metric == Metric::UlpP99;
+    const RunComparison comparison =
+        compareRuns(run, reference, availableCores(), {.hasPercentiles = hasPercentiles});
     if (comparison.rows() == 0)
         throw UsageError(fmt::format("{} and {} have no recorded step in common", options.run, options.reference));
     const std::vector<std::string> environment = environmentDifferences(run, reference);

@@ -109,7 +109,7 @@ int exportHeadless(const Options& options, int argc, char** argv) {
         live.update(availableCores());
         const StudyResults& results = live.results();
         if (std::ranges::none_of(results.runs,
-                                 [](const RunResult& run) { return run.comparison.has_value(); }))
+                                 [](const RunResult& run) { return run.comparison != nullptr; }))
             throw ExportError(options.files.front().string() +
                               ": nothing to show: it takes a reference and another run, both with "
                               "recorded steps");

@@ -88,7 +88,7 @@ std::vector<Scope> readScopes(hid_t file, const std::string& path) {
 /// Throws RecordingError if anything is not as writeComparison leaves it.
 CachedComparison readComparison(hid_t file, const std::string& path) {
     CachedComparison cached;
-    RunComparison& comparison = cached.comparison;
+    RunComparison comparison;
     const Handle group = hdf5::checked(H5Gopen2(file, path.c_str(), H5P_DEFAULT), H5Gclose, path);
     cached.runId = hdf5::readTextAttribute(group.id(), "run_id");
     cached.referenceRunId = hdf5::readTextAttribute(group.id(), "reference_run_id");
@@ -122,6 +122,7 @@ CachedComparison readComparison(hid_t file, const std::string& path) {
         first.tensor = hdf5::readTextAttribute(group.id(), "first_tensor");
         comparison.first = first;
     }
+    cached.comparison = std::make_shared<const RunComparison>(std::move(comparison));
     return cached;
 }
 

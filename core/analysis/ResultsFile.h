@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 
 namespace driftscope {
@@ -14,7 +15,7 @@ namespace driftscope {
 struct CachedComparison {
     std::string runId;
     std::string referenceRunId;
-    RunComparison comparison;
+    std::shared_ptr<const RunComparison> comparison;
 };
 
 /// Comparisons by run. Empty if there is no file, or none that this version wrote: results can always

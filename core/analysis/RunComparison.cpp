@@ -21,7 +21,7 @@ std::optional<std::size_t> RunComparison::findScope(const Scope& scope) const {
 
 namespace {
 
-/// Sums, and the counts that percentiles need.
+/// Sums, and the counts that percentiles need, where these are asked for.
 struct Measure {
     Divergence divergence;
     UlpCounts ulps;
@@ -44,18 +44,19 @@ std::vector<To> converted(const TensorRow& row) {
 }
 
 template <class T>
-Measure measure(std::span<const T> a, std::span<const T> r) {
+Measure measure(std::span<const T> a, std::span<const T> r, bool hasPercentiles) {
     Measure result;
     result.divergence = measureDivergence(a, r);
-    result.ulps.add(a, r, result.divergence);
+    if (hasPercentiles)
+        result.ulps.add(a, r, result.divergence);
     return result;
 }
 
 /// Tensors of different types: distances in float64, ULP in those of the coarser type, float32.
-Measure measureMixed(const TensorRow& a, const TensorRow& r) {
+Measure measureMixed(const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
     const auto wideA = converted<double>(a), wideR = converted<double>(r);
     const auto narrowA = converted<float>(a), narrowR = converted<float>(r);
-    Measure result = measure<float>(narrowA, narrowR);
+    Measure result = measure<float>(narrowA, narrowR, hasPercentiles);
     Divergence wide = measureDivergence(std::span<const double>(wideA), std::span<const double>(wideR));
     wide.ulpMax = result.divergence.ulpMax;
     wide.ulpSum = result.divergence.ulpSum;
@@ -64,16 +65,18 @@ Measure measureMixed(const TensorRow& a, const TensorRow& r) {
     return result;
 }
 
-Measure measure(const TensorRow& a, const TensorRow& r) {
+Measure measure(const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
     if (a.dtype() != r.dtype())
-        return measureMixed(a, r);
-    return a.dtype() == DType::Float32 ? measure(a.values<float>(), r.values<float>())
-                                       : measure(a.values<double>(), r.values<double>());
+        return measureMixed(a, r, hasPercentiles);
+    return a.dtype() == DType::Float32 ? measure(a.values<float>(), r.values<float>(), hasPercentiles)
+                                       : measure(a.values<double>(), r.values<double>(), hasPercentiles);
 }
 
+/// `weights`: position in `tensors` of the first whose weights differ.
 std::optional<FirstDivergence> firstDifference(const RunReader& run, const RunReader& reference, std::size_t row,
                                                std::size_t referenceRow,
-                                               std::span<const std::pair<std::size_t, std::size_t>> tensors) {
+                                               std::span<const std::pair<std::size_t, std::size_t>> tensors,
+                                               std::optional<std::size_t> weights) {
     const std::int64_t step = run.steps()[row];
     if (step > 0) {
         const auto batch = run.batchDigest(row), referenceBatch = reference.batchDigest(referenceRow);
@@ -85,10 +88,9 @@ std::optional<FirstDivergence> firstDifference(const RunReader& run, const RunRe
                 return FirstDivergence{step, "gradient", run.parameters()[i].name};
         }
     }
-    for (const auto& [i, j] : tensors)
-        if (run.weightDigest(i, row) != reference.weightDigest(j, referenceRow))
-            return FirstDivergence{step, step == 0 ? "init" : "weights", run.parameters()[i].name};
-    return std::nullopt;
+    if (!weights)
+        return std::nullopt;
+    return FirstDivergence{step, step == 0 ? "init" : "weights", run.parameters()[tensors[*weights].first].name};
 }
 
 } // namespace
@@ -98,20 +100,19 @@ struct RunComparer::RowResult {
     std::array<std::uint64_t, ulpBinCount> ulpHistogram{};
     std::optional<FirstDivergence> first;
 
-    void set(std::size_t scope, const Measure& measured) {
-        for (const MetricInfo& info : metrics()) {
-            double& value = values[static_cast<std::size_t>(info.metric)][scope];
-            if (info.metric == Metric::UlpP50)
-                value = static_cast<double>(measured.ulps.percentile(50));
-            else if (info.metric == Metric::UlpP99)
-                value = static_cast<double>(measured.ulps.percentile(99));
-            else
-                value = valueOf(measured.divergence, info.metric);
+    void set(std::size_t scope, const Measure& measured, bool hasPercentiles) {
+        const auto at = [&](Metric metric) -> double& { return values[static_cast<std::size_t>(metric)][scope]; };
+        for (const MetricInfo& info : metrics())
+            at(info.metric) = valueOf(measured.divergence, info.metric);
+        if (hasPercentiles) {
+            at(Metric::UlpP50) = static_cast<double>(measured.ulps.percentile(50));
+            at(Metric::UlpP99) = static_cast<double>(measured.ulps.percentile(99));
         }
     }
 };
 
-RunComparer::RunComparer(const RunReader& run, const RunReader& reference) : m_run(run), m_reference(reference) {
+RunComparer::RunComparer(const RunReader& run, const RunReader& reference, ComparisonOptions options)
+    : m_run(run), m_reference(reference), m_options(options) {
     std::vector<std::string> layers;
     std::vector<std::string> names;
     for (std::size_t i = 0; i < run.parameters().size(); ++i) {
@@ -153,30 +154,53 @@ RunComparer::RunComparer(const RunReader& run, const RunReader& reference) : m_r
     }
 }
 
+bool RunComparer::hasEqualDigests(Pair pair) const {
+    return m_run.hasDigests() && m_reference.hasDigests() && std::ranges::all_of(m_tensors, [&](const auto& tensor) {
+               return m_run.weightDigest(tensor.first, pair.row) ==
+                      m_reference.weightDigest(tensor.second, pair.referenceRow);
+           });
+}
+
 void RunComparer::compareRow(Pair pair, RowResult& out) const {
     for (std::vector<double>& values : out.values)
         values.resize(m_result.scopes.size());
+    if (!m_options.trustsDigests || !hasEqualDigests(pair)) {
+        measureRow(pair, out);
+        return;
+    }
+    for (const TensorInfo& tensor : m_run.parameters())
+        out.ulpHistogram[0] += tensor.elements();
+    out.first = firstDifference(m_run, m_reference, pair.row, pair.referenceRow, m_tensors, std::nullopt);
+}
+
+void RunComparer::measureRow(Pair pair, RowResult& out) const {
+    const bool hasPercentiles = m_options.hasPercentiles;
     Measure model;
     std::vector<Measure> layers(m_layers);
+    std::optional<std::size_t> first;
     for (std::size_t t = 0; t < m_tensors.size(); ++t) {
         const auto [i, j] = m_tensors[t];
         const TensorRow a = m_run.weights(i, pair.row), r = m_reference.weights(j, pair.referenceRow);
-        const Measure measured = measure(a, r);
-        const bool sameDigest = m_run.weightDigest(i, pair.row) == m_reference.weightDigest(j, pair.referenceRow);
-        if (a.dtype() == r.dtype() && sameDigest != (measured.divergence.changed == 0))
+        const Measure measured = measure(a, r, hasPercentiles);
+        const bool isMixed = a.dtype() != r.dtype();
+        const bool differs = isMixed || measured.divergence.changed != 0;
+        if (!isMixed && (m_run.hasDigests() || m_reference.hasDigests()) &&
+            differs == (m_run.weightDigest(i, pair.row) == m_reference.weightDigest(j, pair.referenceRow)))
             throw RecordingError(fmt::format("{} or {}: the digest of {} at step {} contradicts its values: one of "
                                              "the files is damaged",
                                              m_run.file().string(), m_reference.file().string(),
                                              m_run.parameters()[i].name, m_run.steps()[pair.row]));
+        if (differs && !first)
+            first = t;
         model.merge(measured);
         layers[m_layerOf[t]].merge(measured);
-        out.set(1 + m_layers + t, measured);
+        out.set(1 + m_layers + t, measured, hasPercentiles);
     }
-    out.set(0, model);
+    out.set(0, model, hasPercentiles);
     for (std::size_t i = 0; i < m_layers; ++i)
-        out.set(1 + i, layers[i]);
+        out.set(1 + i, layers[i], hasPercentiles);
     out.ulpHistogram = model.divergence.ulpHistogram;
-    out.first = firstDifference(m_run, m_reference, pair.row, pair.referenceRow, m_tensors);
+    out.first = firstDifference(m_run, m_reference, pair.row, pair.referenceRow, m_tensors, first);
 }
 
 void RunComparer::append(std::int64_t step, const RowResult& row) {
@@ -197,40 +221,41 @@ bool RunComparer::update(int threads, std::stop_token stop) {
     while (end < m_pairs.size() && m_pairs[end].row < rows && m_pairs[end].referenceRow < referenceRows)
         ++end;
 
-    // A few rows at a time, each on a thread; their results are appended in order.
-    const std::size_t width = static_cast<std::size_t>(std::max(threads, 1));
-    const std::size_t block = 8 * width;
-    for (std::size_t first = done; first < end && !stop.stop_requested(); first += block) {
-        std::vector<RowResult> results(std::min(block, end - first));
-        std::atomic<std::size_t> next = 0;
-        std::exception_ptr failure;
-        std::mutex mutex;
-        const auto work = [&] {
-            for (std::size_t i = next++; i < results.size(); i = next++) {
-                try {
-                    compareRow(m_pairs[first + i], results[i]);
-                } catch (...) {
-                    const std::lock_guard held(mutex);
-                    failure = std::current_exception();
-                }
+    // Each row on a thread, in order: those taken when a stop is asked for are finished, and all before them.
+    const auto width = static_cast<std::size_t>(std::max(threads, 1));
+    std::vector<RowResult> results(end - done);
+    std::atomic<std::size_t> next = 0;
+    std::exception_ptr failure;
+    std::mutex mutex;
+    const auto work = [&] {
+        while (!stop.stop_requested()) {
+            const std::size_t i = next++;
+            if (i >= results.size())
+                return;
+            try {
+                compareRow(m_pairs[done + i], results[i]);
+            } catch (...) {
+                const std::lock_guard held(mutex);
+                failure = std::current_exception();
+                next = results.size();
             }
-        };
-        {
-            std::vector<std::jthread> helpers;
-            for (std::size_t i = 1; i < std::min(width, results.size()); ++i)
-                helpers.emplace_back(work);
-            work();
         }
-        if (failure)
-            std::rethrow_exception(failure);
-        for (std::size_t i = 0; i < results.size(); ++i)
-            append(m_run.steps()[m_pairs[first + i].row], results[i]);
+    };
+    {
+        std::vector<std::jthread> helpers;
+        for (std::size_t i = 1; i < std::min(width, results.size()); ++i)
+            helpers.emplace_back(work);
+        work();
     }
+    if (failure)
+        std::rethrow_exception(failure);
+    for (std::size_t i = 0; i < std::min(next.load(), results.size()); ++i)
+        append(m_run.steps()[m_pairs[done + i].row], results[i]);
     return m_result.rows() > done;
 }
 
-RunComparison compareRuns(const RunReader& run, const RunReader& reference, int threads) {
-    RunComparer comparer(run, reference);
+RunComparison compareRuns(const RunReader& run, const RunReader& reference, int threads, ComparisonOptions options) {
+    RunComparer comparer(run, reference, options);
     comparer.update(threads);
     return comparer.result();
 }

@@ -51,15 +51,23 @@ struct RunComparison {
     [[nodiscard]] std::optional<std::size_t> findScope(const Scope& scope) const;
 };
 
+struct ComparisonOptions {
+    bool hasPercentiles = true; ///< false: UlpP50 and UlpP99 are NaN, and the rest takes half the time
+    /// Rows whose recorded digests are all equal are taken for identical, without reading their values.
+    /// False: all values are read, and a digest that contradicts them is an error.
+    bool trustsDigests = false;
+};
+
 /// Compares rows as they appear; keeps what it has compared.
 class RunComparer {
 public:
     /// Borrows both readers. Throws RecordingError if their tensors differ in name or shape: two models,
     /// not two runs of one.
-    RunComparer(const RunReader& run, const RunReader& reference);
+    RunComparer(const RunReader& run, const RunReader& reference, ComparisonOptions options = {});
 
     /// Compares the common rows that both have written by now, on `threads` threads. Returns true if
-    /// there were new ones. A stop request ends it early, between rows.
+    /// there were new ones. A stop request ends it early, between rows. Throws RecordingError if a digest
+    /// contradicts the values that were read.
     bool update(int threads = 1, std::stop_token stop = {});
 
     [[nodiscard]] const RunComparison& result() const { return m_result; }
@@ -69,11 +77,14 @@ private:
         std::size_t row, referenceRow;
     };
     struct RowResult;
+    [[nodiscard]] bool hasEqualDigests(Pair pair) const;
     void compareRow(Pair pair, RowResult& out) const;
+    void measureRow(Pair pair, RowResult& out) const;
     void append(std::int64_t step, const RowResult& row);
 
     const RunReader& m_run;
     const RunReader& m_reference;
+    ComparisonOptions m_options;
     std::vector<std::pair<std::size_t, std::size_t>> m_tensors; ///< parameter of the run and of the reference
     std::vector<std::size_t> m_layerOf;                         ///< per tensor, index of its layer
     std::size_t m_layers = 0;
@@ -82,6 +93,7 @@ private:
 };
 
 /// Compares all that both have. Throws RecordingError.
-RunComparison compareRuns(const RunReader& run, const RunReader& reference, int threads = 1);
+RunComparison compareRuns(const RunReader& run, const RunReader& reference, int threads = 1,
+                          ComparisonOptions options = {});
 
 } // namespace driftscope

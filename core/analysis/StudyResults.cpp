@@ -118,7 +118,7 @@ bool LiveResults::Implementation::takeCached(std::size_t i) {
     const RunResult& reference = results.runs[*run.reference];
     const auto& [runId, referenceRunId, comparison] = found->second;
     const auto rows = static_cast<std::size_t>(std::min(run.rows, reference.rows));
-    if (runId.empty() || runId != run.runId || referenceRunId != reference.runId || comparison.rows() != rows)
+    if (runId.empty() || runId != run.runId || referenceRunId != reference.runId || comparison->rows() != rows)
         return false;
     run.comparison = comparison;
     open[i].isCached = true;
@@ -137,10 +137,11 @@ bool LiveResults::Implementation::compareRun(std::size_t i, int threads, const s
         return true;
     try {
         if (!entry.comparer)
-            entry.comparer = std::make_unique<RunComparer>(*entry.reader, *reference.reader);
+            entry.comparer = std::make_unique<RunComparer>(*entry.reader, *reference.reader,
+                                                           ComparisonOptions{.trustsDigests = true});
         if (!entry.comparer->update(threads, stop))
             return false;
-        run.comparison = entry.comparer->result();
+        run.comparison = std::make_shared<const RunComparison>(entry.comparer->result());
     } catch (const RecordingError& error) {
         run.comparisonProblem = error.what();
     }

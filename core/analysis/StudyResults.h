@@ -30,7 +30,9 @@ struct RunResult {
     std::vector<std::int64_t> steps;  ///< of the rows written
     std::vector<double> loss;         ///< per row; NaN at step 0
     std::optional<std::size_t> reference;     ///< position of the run it is compared with
-    std::optional<RunComparison> comparison;  ///< none: the reference itself, or nothing to compare yet
+    /// None: the reference itself, or nothing to compare yet. Copies of the results share it: new rows
+    /// make a new one.
+    std::shared_ptr<const RunComparison> comparison;
     std::string comparisonProblem;            ///< why there is none although both have rows
     Verdict verdict;
 };

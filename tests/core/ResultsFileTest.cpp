@@ -33,7 +33,7 @@ protected:
     /// L2 of run 1 at its last row, as it would be shown now.
     double shown() const {
         const auto results = loadResults(openStudyFolder(m_study.path));
-        return results.runs.at(1).comparison.value().value(Metric::L2, 2, 0);
+        return results.runs.at(1).comparison->value(Metric::L2, 2, 0);
     }
     /// Saves results, then plants a value that only a reader of study.h5 would show.
     std::string plantValue(const std::string& more = "") {
@@ -60,7 +60,7 @@ TEST_F(ResultsFileTest, ResultsOfAStudy) {
     EXPECT_EQ(run.steps, (std::vector<std::int64_t>{0, 1, 2}));
     EXPECT_TRUE(std::isnan(run.loss.at(0)));
     EXPECT_EQ(run.loss.at(2), 0.5);
-    EXPECT_EQ(run.comparison.value().value(Metric::L2, 1, 0), 0.5);
+    EXPECT_EQ(run.comparison->value(Metric::L2, 1, 0), 0.5);
     EXPECT_EQ(shown(), 1);
     EXPECT_EQ(results.runs[2].state, RunState::Unavailable);
     EXPECT_EQ(results.runs[2].message, "no such thing");
@@ -75,15 +75,15 @@ TEST_F(ResultsFileTest, SavedResultsComeBackWhole) {
     const auto cached = readResultsFile(m_study.resultsFile());
     ASSERT_EQ(cached.size(), 1U); // the reference and the unavailable run have nothing to compare
     const auto& [runId, referenceRunId, comparison] = cached.at("thr2");
-    const RunComparison& wanted = results.runs[1].comparison.value();
+    const RunComparison& wanted = *results.runs[1].comparison;
     EXPECT_EQ(runId, results.runs[1].runId);
     EXPECT_EQ(referenceRunId, results.runs[0].runId);
-    EXPECT_EQ(comparison.steps, wanted.steps);
-    EXPECT_EQ(comparison.scopes, wanted.scopes);
-    EXPECT_EQ(comparison.values, wanted.values);
-    EXPECT_EQ(comparison.ulpHistograms, wanted.ulpHistograms);
-    EXPECT_EQ(comparison.first, wanted.first);
-    EXPECT_EQ(comparison.first, (FirstDivergence{1, "weights", "fc1.weight"}));
+    EXPECT_EQ(comparison->steps, wanted.steps);
+    EXPECT_EQ(comparison->scopes, wanted.scopes);
+    EXPECT_EQ(comparison->values, wanted.values);
+    EXPECT_EQ(comparison->ulpHistograms, wanted.ulpHistograms);
+    EXPECT_EQ(comparison->first, wanted.first);
+    EXPECT_EQ(comparison->first, (FirstDivergence{1, "weights", "fc1.weight"}));
     saveResults(results); // once more, over the first
     EXPECT_EQ(readResultsFile(m_study.resultsFile()).size(), 1U);
 }

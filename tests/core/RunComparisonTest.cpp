@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -273,6 +274,53 @@ TEST_F(RunComparisonTest, RowByRowGivesTheSameAsAllAtOnce) {
     comparer.update();
     EXPECT_FALSE(comparer.update());
     expectSame(comparer.result(), compare(run, reference));
+}
+
+TEST_F(RunComparisonTest, WithoutPercentilesTheOtherMetricsAreTheSame) {
+    const RunReader a(write(longRun(1))), r(write(longRun(2)));
+    auto all = compareRuns(a, r);
+    const auto some = compareRuns(a, r, 2, {.hasPercentiles = false});
+    for (const Metric metric : {Metric::UlpP50, Metric::UlpP99}) {
+        const std::vector<double>& values = some.values[static_cast<std::size_t>(metric)];
+        EXPECT_TRUE(std::ranges::all_of(values, [](double value) { return std::isnan(value); }));
+        all.values[static_cast<std::size_t>(metric)] = values;
+    }
+    expectSame(some, all);
+}
+
+TEST_F(RunComparisonTest, TrustedDigestsGiveTheSameWithoutReadingEqualRows) {
+    const auto reference =
+        model({{0, {{1}, {2, 3}, {4}}}, {1, {{5}, {6, 7}, {8}}}, {2, {{1}, {2, 3}, {4}}}});
+    auto run = reference;
+    run.rows[1].weights[2] = {8.5};
+    const fs::path file = write(run);
+    const RunReader a(file), r(write(reference));
+    const auto trusting = compareRuns(a, r, 1, {.trustsDigests = true});
+    expectSame(trusting, compareRuns(a, r));
+    EXPECT_EQ(trusting.first, (FirstDivergence{1, "weights", "fc1.bias"}));
+    EXPECT_EQ(trusting.ulpHistograms[0][0], 4U);
+
+    // Values that changed behind their digests: damage, unless nobody looks at them.
+    const std::string bytes = test::readFile(file);
+    const float outOfRowOne = 5, nine = 9;
+    const auto rowOne =
+        bytes.find(std::string_view(reinterpret_cast<const char*>(&outOfRowOne), sizeof(float)));
+    ASSERT_NE(rowOne, std::string::npos);
+    const auto damage = [&](std::size_t row) {
+        std::string damaged = bytes;
+        std::memcpy(damaged.data() + rowOne - sizeof(float) + row * sizeof(float), &nine,
+                    sizeof(float));
+        const fs::path copy = m_folder / ("damaged" + std::to_string(row) + ".h5");
+        test::writeFile(copy, damaged);
+        return RunReader(copy);
+    };
+    const RunReader inEqualRow = damage(0), inOtherRow = damage(1);
+    expectSame(compareRuns(inEqualRow, r, 1, {.trustsDigests = true}), trusting);
+    EXPECT_HAS(messageOf<RecordingError>([&] { compareRuns(inEqualRow, r); }),
+               "contradicts its values");
+    EXPECT_HAS(
+        messageOf<RecordingError>([&] { compareRuns(inOtherRow, r, 1, {.trustsDigests = true}); }),
+        "contradicts its values");
 }
 
 TEST_F(RunComparisonTest, AStopRequestEndsItEarly) {

@@ -14,7 +14,7 @@ using test::messageOf;
 using test::tinyRun;
 
 double last(const RunResult& run, Metric metric = Metric::L2) {
-    const RunComparison& comparison = run.comparison.value();
+    const RunComparison& comparison = *run.comparison;
     return comparison.value(metric, comparison.rows() - 1, 0);
 }
 
@@ -39,12 +39,40 @@ TEST(LiveResults, FollowsRunsAsTheyComeIn) {
     writer.append(test::filled(run, run.rows[1]));
     writer.finish(RunState::Cancelled, "stopped");
     EXPECT_TRUE(live.update());
-    EXPECT_EQ(live.results().runs[1].comparison.value().rows(), 2U);
+    EXPECT_EQ(live.results().runs[1].comparison->rows(), 2U);
     EXPECT_EQ(last(live.results().runs[1]), 0.5);
     EXPECT_EQ(live.results().runs[1].state, RunState::Cancelled);
     EXPECT_EQ(live.results().runs[1].message, "stopped");
     EXPECT_EQ(live.results().runs[1].verdict.kind, "inconclusive");
     EXPECT_FALSE(live.update());
+}
+
+TEST(LiveResults, CopiesShareWhatDoesNotChange) {
+    const test::TemporaryFolder folder;
+    const StudyFolder study = test::tinyStudy(folder / "s");
+    for (std::size_t i = 0; i < 2; ++i)
+        test::writeRun(study.runFile(study.runs[i]),
+                       tinyRun(study.runs[i], 0.5 * static_cast<double>(i)));
+    const auto run = tinyRun(study.runs[2], 2);
+    RunWriter writer(study.runFile(study.runs[2]), test::schemaOf(run));
+    const auto append = [&](std::size_t from, std::size_t to) {
+        for (std::size_t i = from; i < to; ++i) {
+            auto row = writer.nextRow();
+            test::fill(*row, run, run.rows[i]);
+            writer.append(std::move(row));
+        }
+    };
+    LiveResults live(study);
+    append(0, 1);
+    while (!live.results().runs[2].comparison)
+        live.update();
+    const StudyResults before = live.results();
+    append(1, 3);
+    writer.finish(RunState::Finished);
+    EXPECT_TRUE(live.update());
+    EXPECT_EQ(live.results().runs[1].comparison, before.runs[1].comparison);
+    EXPECT_EQ(live.results().runs[2].comparison->rows(), 3U);
+    EXPECT_EQ(before.runs[2].comparison->rows(), 1U);
 }
 
 TEST(LiveResults, SmallTensorsOfARunningRunAreNeverStale) {

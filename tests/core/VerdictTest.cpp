@@ -9,7 +9,8 @@ namespace driftscope {
 namespace {
 
 /// Reference and one run with these values of rel_l2 and ulp_max of the model, a row each.
-StudyResults twoRuns(const std::vector<double>& relative, const std::vector<double>& ulps) {
+StudyResults twoRuns(const std::vector<double>& relative, const std::vector<double>& ulps,
+                     const std::optional<FirstDivergence>& first = {}) {
     StudyResults results;
     results.runs.resize(2);
     for (RunResult& run : results.runs)
@@ -25,8 +26,9 @@ StudyResults twoRuns(const std::vector<double>& relative, const std::vector<doub
         comparison.values[static_cast<std::size_t>(Metric::Changed)][i] = ulps[i] > 0 ? 0.5 : 0;
     }
     comparison.ulpHistograms.resize(relative.size());
+    comparison.first = first;
     results.runs[1].reference = 0;
-    results.runs[1].comparison = comparison;
+    results.runs[1].comparison = std::make_shared<const RunComparison>(std::move(comparison));
     return results;
 }
 
@@ -45,8 +47,8 @@ TEST(Verdict, EqualBitsAtEveryRowAreIdentical) {
 }
 
 TEST(Verdict, DifferencesAreInconclusiveWithWhatIsKnown) {
-    StudyResults results = twoRuns({0, 1.5e-7, 0.25}, {0, 3, 4096});
-    results.runs[1].comparison->first = {10, "gradient", "fc1.weight"};
+    StudyResults results =
+        twoRuns({0, 1.5e-7, 0.25}, {0, 3, 4096}, FirstDivergence{10, "gradient", "fc1.weight"});
     results.runs[1].config.train.threads = 2;
     results.runs[1].config.train.accumulation = 2;
     const Verdict verdict = judgeRun(results, 1);
@@ -60,15 +62,13 @@ TEST(Verdict, DifferencesAreInconclusiveWithWhatIsKnown) {
 }
 
 TEST(Verdict, TheSameSettingsWithOtherBitsAreSaidToBe) {
-    StudyResults results = twoRuns({0, 1e-7}, {0, 1});
-    results.runs[1].comparison->first = {10, "weights", "w"};
+    StudyResults results = twoRuns({0, 1e-7}, {0, 1}, FirstDivergence{10, "weights", "w"});
     EXPECT_HAS(judgeRun(results, 1).evidence.at(2), "no setting differs");
 }
 
 // A difference that went away again, or that only gradients had, is one all the same.
 TEST(Verdict, EqualWeightsAtTheEndAreNotEnough) {
-    StudyResults results = twoRuns({0, 0}, {0, 0});
-    results.runs[1].comparison->first = {10, "batch", ""};
+    StudyResults results = twoRuns({0, 0}, {0, 0}, FirstDivergence{10, "batch", ""});
     EXPECT_NE(judgeRun(results, 1).kind, "identical");
 }
 

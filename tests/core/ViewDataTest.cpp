@@ -124,8 +124,9 @@ TEST(ViewData, CommonScopesAreThoseOfEveryRun) {
     EXPECT_TRUE(commonScopes(results).empty());
     results.runs[1].comparison = comparisonOf(Metric::L2, {1});
     EXPECT_EQ(commonScopes(results).size(), 3U);
-    results.runs[2].comparison = comparisonOf(Metric::L2, {1});
-    results.runs[2].comparison->scopes[1].name = "other";
+    const auto other = comparisonOf(Metric::L2, {1});
+    other->scopes[1].name = "other";
+    results.runs[2].comparison = other;
     EXPECT_EQ(commonScopes(results), (std::vector<Scope>{wholeModel, test::fc1Weight}));
 }
 

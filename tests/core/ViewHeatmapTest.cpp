@@ -151,8 +151,9 @@ TEST(ViewHeatmap, LayersByRunsShowEveryStateOfARun) {
 
 TEST(ViewHeatmap, BeforeTheFirstStepThereIsNothing) {
     StudyResults results = resultsOf("threads = [1, 2]");
-    results.runs[1].comparison = comparisonOf(Metric::RelativeL2, {1, 2});
-    results.runs[1].comparison->steps = {5, 6};
+    const auto comparison = comparisonOf(Metric::RelativeL2, {1, 2});
+    comparison->steps = {5, 6};
+    results.runs[1].comparison = comparison;
     HeatmapChoice choice;
     choice.kind = HeatmapKind::LayersByRuns;
     choice.step = 4;

@@ -4,6 +4,7 @@
 
 #include "analysis/StudyResults.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ inline const Scope wholeModel{ScopeKind::Model, ""}, fc1{ScopeKind::Layer, "fc1"
 
 /// Scopes: model, fc1, fc1.weight. The metric has `values` for each, a row per step 0, 10, 20, …;
 /// where a value is 0 all bits are equal, but for rows named in `zeroButChanged`.
-inline RunComparison comparisonOf(Metric metric, const std::vector<double>& values,
-                                  const std::vector<std::size_t>& zeroButChanged = {}) {
+inline std::shared_ptr<RunComparison>
+comparisonOf(Metric metric, const std::vector<double>& values,
+             const std::vector<std::size_t>& zeroButChanged = {}) {
     RunComparison comparison;
     comparison.scopes = {wholeModel, fc1, fc1Weight};
     for (auto& all : comparison.values)
@@ -33,7 +35,7 @@ inline RunComparison comparisonOf(Metric metric, const std::vector<double>& valu
         for (std::size_t scope = 0; scope < 3; ++scope)
             comparison.values[static_cast<std::size_t>(Metric::Changed)][row * 3 + scope] = 0.5;
     comparison.ulpHistograms.resize(values.size());
-    return comparison;
+    return std::make_shared<RunComparison>(std::move(comparison));
 }
 
 /// A study with these axes whose runs are finished and have nothing compared yet.

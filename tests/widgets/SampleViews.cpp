@@ -6,7 +6,7 @@
 namespace driftscope::test {
 namespace {
 
-RunComparison comparison(double difference) {
+std::shared_ptr<const RunComparison> comparison(double difference) {
     RunComparison result;
     result.steps = {0, 1, 2};
     result.scopes = {
@@ -17,7 +17,7 @@ RunComparison comparison(double difference) {
     result.ulpHistograms.resize(3);
     if (difference != 0)
         result.first = {1, "gradient", "fc1.weight"};
-    return result;
+    return std::make_shared<const RunComparison>(std::move(result));
 }
 
 } // namespace
