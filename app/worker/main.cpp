@@ -66,7 +66,12 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
     WorkerEnded end;
     try {
         const WorkerRequest request = parseRequest(line);
-        end.state = train(request.config, request.file, observer);
+        TrainingOutput output{request.file, request.referenceFile};
+        if (request.stream == StreamUse::Compare)
+            output.referenceStream = streamDescriptor;
+        if (request.stream == StreamUse::Feed)
+            output.stream = streamDescriptor;
+        end.state = train(request.config, output, observer);
         if (end.state == RunState::Cancelled)
             end.message = "stopped";
     } catch (const Unavailable& reason) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/RunComparison.h"
 
-#include "analysis/UlpCounts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -20,57 +19,6 @@ std::optional<std::size_t> RunComparison::findScope(const Scope& scope) const {
 }
 
 namespace {
-
-/// Sums, and the counts that percentiles need, where these are asked for.
-struct Measure {
-    Divergence divergence;
-    UlpCounts ulps;
-
-    void merge(const Measure& part) {
-        driftscope::merge(divergence, part.divergence);
-        ulps.merge(part.ulps);
-    }
-};
-
-template <class To>
-std::vector<To> converted(const TensorRow& row) {
-    std::vector<To> values;
-    if (row.dtype() == DType::Float32)
-        values.assign(row.values<float>().begin(), row.values<float>().end());
-    else
-        std::ranges::transform(row.values<double>(), std::back_inserter(values),
-                               [](double value) { return static_cast<To>(value); });
-    return values;
-}
-
-template <class T>
-Measure measure(std::span<const T> a, std::span<const T> r, bool hasPercentiles) {
-    Measure result;
-    result.divergence = measureDivergence(a, r);
-    if (hasPercentiles)
-        result.ulps.add(a, r, result.divergence);
-    return result;
-}
-
-/// Tensors of different types: distances in float64, ULP in those of the coarser type, float32.
-Measure measureMixed(const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
-    const auto wideA = converted<double>(a), wideR = converted<double>(r);
-    const auto narrowA = converted<float>(a), narrowR = converted<float>(r);
-    Measure result = measure<float>(narrowA, narrowR, hasPercentiles);
-    Divergence wide = measureDivergence(std::span<const double>(wideA), std::span<const double>(wideR));
-    wide.ulpMax = result.divergence.ulpMax;
-    wide.ulpSum = result.divergence.ulpSum;
-    wide.ulpHistogram = result.divergence.ulpHistogram;
-    result.divergence = wide;
-    return result;
-}
-
-Measure measure(const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
-    if (a.dtype() != r.dtype())
-        return measureMixed(a, r, hasPercentiles);
-    return a.dtype() == DType::Float32 ? measure(a.values<float>(), r.values<float>(), hasPercentiles)
-                                       : measure(a.values<double>(), r.values<double>(), hasPercentiles);
-}
 
 /// `weights`: position in `tensors` of the first whose weights differ.
 std::optional<FirstDivergence> firstDifference(const RunReader& run, const RunReader& reference, std::size_t row,
@@ -96,25 +44,12 @@ std::optional<FirstDivergence> firstDifference(const RunReader& run, const RunRe
 } // namespace
 
 struct RunComparer::RowResult {
-    std::array<std::vector<double>, metricCount> values; ///< per metric, per scope
-    std::array<std::uint64_t, ulpBinCount> ulpHistogram{};
+    RowMeasurement measured;
     std::optional<FirstDivergence> first;
-
-    void set(std::size_t scope, const Measure& measured, bool hasPercentiles) {
-        const auto at = [&](Metric metric) -> double& { return values[static_cast<std::size_t>(metric)][scope]; };
-        for (const MetricInfo& info : metrics())
-            at(info.metric) = valueOf(measured.divergence, info.metric);
-        if (hasPercentiles) {
-            at(Metric::UlpP50) = static_cast<double>(measured.ulps.percentile(50));
-            at(Metric::UlpP99) = static_cast<double>(measured.ulps.percentile(99));
-        }
-    }
 };
 
 RunComparer::RunComparer(const RunReader& run, const RunReader& reference, ComparisonOptions options)
     : m_run(run), m_reference(reference), m_options(options) {
-    std::vector<std::string> layers;
-    std::vector<std::string> names;
     for (std::size_t i = 0; i < run.parameters().size(); ++i) {
         const TensorInfo& tensor = run.parameters()[i];
         const auto other = std::ranges::find(reference.parameters(), tensor.name, &TensorInfo::name);
@@ -126,23 +61,23 @@ RunComparer::RunComparer(const RunReader& run, const RunReader& reference, Compa
                                              run.file().string(), tensor.name, tensor.elements(),
                                              reference.file().string(), other->elements()));
         m_tensors.emplace_back(i, static_cast<std::size_t>(other - reference.parameters().begin()));
-        const std::string layer(layerOf(tensor.name));
-        const auto known = std::ranges::find(layers, layer);
-        m_layerOf.push_back(static_cast<std::size_t>(known - layers.begin()));
-        if (known == layers.end())
-            layers.push_back(layer);
-        names.push_back(tensor.name);
     }
     if (run.parameters().size() != reference.parameters().size())
         throw RecordingError(fmt::format("{} has {} tensors, {} has {}: not two runs of one model",
                                          run.file().string(), run.parameters().size(), reference.file().string(),
                                          reference.parameters().size()));
-    m_layers = layers.size();
-    m_result.scopes.push_back({ScopeKind::Model, ""});
-    for (const std::string& layer : layers)
-        m_result.scopes.push_back({ScopeKind::Layer, layer});
-    for (const std::string& name : names)
-        m_result.scopes.push_back({ScopeKind::Tensor, name});
+    m_result.scopes = scopesOf(run.parameters());
+    const bool areSamples =
+        run.weightsLevel() == WeightsLevel::Sample && reference.weightsLevel() == WeightsLevel::Sample &&
+        run.config() && reference.config() && run.config()->record.sampleSize == reference.config()->record.sampleSize;
+    if (run.weightsLevel() == WeightsLevel::Full && reference.weightsLevel() == WeightsLevel::Full)
+        m_source = Source::Values;
+    else if (areSamples)
+        m_source = Source::Samples;
+    else if (!run.comparedWith().empty() && run.comparedWith() == reference.runId())
+        m_source = Source::Recording;
+    else
+        m_source = Source::Digests;
 
     // both lists of steps rise
     const auto steps = run.steps(), others = reference.steps();
@@ -154,61 +89,107 @@ RunComparer::RunComparer(const RunReader& run, const RunReader& reference, Compa
     }
 }
 
+bool RunComparer::isMixed(std::size_t tensor) const {
+    const auto [i, j] = m_tensors[tensor];
+    return m_run.parameters()[i].dtype != m_reference.parameters()[j].dtype;
+}
+
+bool RunComparer::hasEqualDigest(std::size_t tensor, Pair pair) const {
+    const auto [i, j] = m_tensors[tensor];
+    return m_run.weightDigest(i, pair.row) == m_reference.weightDigest(j, pair.referenceRow);
+}
+
 bool RunComparer::hasEqualDigests(Pair pair) const {
-    return m_run.hasDigests() && m_reference.hasDigests() && std::ranges::all_of(m_tensors, [&](const auto& tensor) {
-               return m_run.weightDigest(tensor.first, pair.row) ==
-                      m_reference.weightDigest(tensor.second, pair.referenceRow);
-           });
+    if (!m_run.hasDigests() || !m_reference.hasDigests())
+        return false;
+    for (std::size_t t = 0; t < m_tensors.size(); ++t)
+        if (!hasEqualDigest(t, pair))
+            return false;
+    return true;
 }
 
 void RunComparer::compareRow(Pair pair, RowResult& out) const {
-    for (std::vector<double>& values : out.values)
-        values.resize(m_result.scopes.size());
-    if (!m_options.trustsDigests || !hasEqualDigests(pair)) {
-        measureRow(pair, out);
-        return;
-    }
-    for (const TensorInfo& tensor : m_run.parameters())
-        out.ulpHistogram[0] += tensor.elements();
-    out.first = firstDifference(m_run, m_reference, pair.row, pair.referenceRow, m_tensors, std::nullopt);
+    RowMeasurement& measured = out.measured;
+    const bool isEqual = (m_options.trustsDigests || m_source != Source::Values) && hasEqualDigests(pair);
+    if (isEqual || m_source == Source::Digests)
+        compareDigests(pair, measured);
+    else if (m_source == Source::Recording)
+        readRecording(pair, measured);
+    else
+        compareValues(pair, measured);
+    std::optional<std::size_t> first;
+    for (std::size_t t = 0; t < m_tensors.size() && !first; ++t)
+        // numbers of two types may be equal, their bits never are; NaN: changed, not known by how much
+        if (isMixed(t) || !(measured.ofTensor(Metric::Changed, t, m_tensors.size()) == 0))
+            first = t;
+    out.first = firstDifference(m_run, m_reference, pair.row, pair.referenceRow, m_tensors, first);
 }
 
-void RunComparer::measureRow(Pair pair, RowResult& out) const {
-    const bool hasPercentiles = m_options.hasPercentiles;
-    Measure model;
-    std::vector<Measure> layers(m_layers);
-    std::optional<std::size_t> first;
+/// Zero where bits are equal, not known where they are not.
+void RunComparer::compareDigests(Pair pair, RowMeasurement& out) const {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    for (std::vector<double>& values : out.values)
+        values.resize(m_result.scopes.size());
+    const std::size_t firstTensor = m_result.scopes.size() - m_tensors.size();
     for (std::size_t t = 0; t < m_tensors.size(); ++t) {
-        const auto [i, j] = m_tensors[t];
-        const TensorRow a = m_run.weights(i, pair.row), r = m_reference.weights(j, pair.referenceRow);
-        const Measure measured = measure(a, r, hasPercentiles);
-        const bool isMixed = a.dtype() != r.dtype();
-        const bool differs = isMixed || measured.divergence.changed != 0;
-        if (!isMixed && (m_run.hasDigests() || m_reference.hasDigests()) &&
-            differs == (m_run.weightDigest(i, pair.row) == m_reference.weightDigest(j, pair.referenceRow)))
+        if (hasEqualDigest(t, pair)) {
+            out.ulpHistogram[0] += m_run.parameters()[m_tensors[t].first].elements();
+            continue;
+        }
+        const Scope layer{ScopeKind::Layer, std::string(layerOf(m_result.scopes[firstTensor + t].name))};
+        for (const std::size_t scope : {std::size_t{0}, *m_result.findScope(layer), firstTensor + t})
+            for (std::vector<double>& values : out.values)
+                values[scope] = unknown;
+    }
+}
+
+void RunComparer::readRecording(Pair pair, RowMeasurement& out) const {
+    for (const MetricInfo& info : metrics()) {
+        std::vector<double>& values = out.values[static_cast<std::size_t>(info.metric)];
+        values = m_run.recordedMetric(info.key, pair.row);
+        if (values.size() != m_result.scopes.size())
+            throw RecordingError(fmt::format("{}: /comparison/{} has {} numbers a row, the model has {} scopes",
+                                             m_run.file().string(), info.key, values.size(), m_result.scopes.size()));
+    }
+    const std::vector<std::uint64_t> histogram = m_run.recordedHistogram(pair.row);
+    std::copy_n(histogram.begin(), std::min(histogram.size(), ulpBinCount), out.ulpHistogram.begin());
+}
+
+void RunComparer::compareValues(Pair pair, RowMeasurement& out) const {
+    std::vector<TensorRow> ours, theirs;
+    for (const auto& [i, j] : m_tensors) {
+        ours.push_back(m_run.weights(i, pair.row));
+        theirs.push_back(m_reference.weights(j, pair.referenceRow));
+    }
+    out = measureRow(m_run.parameters(), ours, theirs, m_options.hasPercentiles);
+    std::vector<double>& changed = out.values[static_cast<std::size_t>(Metric::Changed)];
+    for (std::size_t t = 0; t < m_tensors.size(); ++t) {
+        const TensorInfo& tensor = m_run.parameters()[m_tensors[t].first];
+        const std::size_t scope = m_result.scopes.size() - m_tensors.size() + t;
+        if (isMixed(t) || (!m_run.hasDigests() && !m_reference.hasDigests()))
+            continue;
+        const bool isEqual = hasEqualDigest(t, pair);
+        // elements that a sample leaves out may differ
+        const bool mayDiffer = m_source == Source::Samples;
+        if (isEqual != (changed[scope] == 0) && !(mayDiffer && !isEqual))
             throw RecordingError(fmt::format("{} or {}: the digest of {} at step {} contradicts its values: one of "
                                              "the files is damaged",
-                                             m_run.file().string(), m_reference.file().string(),
-                                             m_run.parameters()[i].name, m_run.steps()[pair.row]));
-        if (differs && !first)
-            first = t;
-        model.merge(measured);
-        layers[m_layerOf[t]].merge(measured);
-        out.set(1 + m_layers + t, measured, hasPercentiles);
+                                             m_run.file().string(), m_reference.file().string(), tensor.name,
+                                             m_run.steps()[pair.row]));
+        if (!isEqual && changed[scope] == 0) { // one element at least, of those not kept
+            const Scope layer{ScopeKind::Layer, std::string(layerOf(tensor.name))};
+            for (const std::size_t s : {scope, *m_result.findScope(layer), std::size_t{0}})
+                changed[s] = std::max(changed[s], 1.0 / static_cast<double>(tensor.elements()));
+        }
     }
-    out.set(0, model, hasPercentiles);
-    for (std::size_t i = 0; i < m_layers; ++i)
-        out.set(1 + i, layers[i], hasPercentiles);
-    out.ulpHistogram = model.divergence.ulpHistogram;
-    out.first = firstDifference(m_run, m_reference, pair.row, pair.referenceRow, m_tensors, first);
 }
 
 void RunComparer::append(std::int64_t step, const RowResult& row) {
     m_result.steps.push_back(step);
-    m_result.ulpHistograms.push_back(row.ulpHistogram);
+    m_result.ulpHistograms.push_back(row.measured.ulpHistogram);
     for (std::size_t metric = 0; metric < metricCount; ++metric)
-        m_result.values[metric].insert(m_result.values[metric].end(), row.values[metric].begin(),
-                                       row.values[metric].end());
+        m_result.values[metric].insert(m_result.values[metric].end(), row.measured.values[metric].begin(),
+                                       row.measured.values[metric].end());
     if (!m_result.first)
         m_result.first = row.first;
 }

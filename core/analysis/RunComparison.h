@@ -3,7 +3,7 @@
 // common row, and where the two part first.
 #pragma once
 
-#include "analysis/Metric.h"
+#include "analysis/RowMeasurement.h"
 #include "recording/RunReader.h"
 
 #include <array>
@@ -15,14 +15,6 @@
 #include <vector>
 
 namespace driftscope {
-
-/// What a curve is about: the whole model, a layer, or one tensor.
-enum class ScopeKind { Model, Layer, Tensor };
-struct Scope {
-    ScopeKind kind = ScopeKind::Model;
-    std::string name; ///< "" for the model, "fc1", "fc1.weight"
-    bool operator==(const Scope&) const = default;
-};
 
 struct FirstDivergence {
     std::int64_t step = 0;
@@ -61,8 +53,10 @@ struct ComparisonOptions {
 /// Compares rows as they appear; keeps what it has compared.
 class RunComparer {
 public:
-    /// Borrows both readers. Throws RecordingError if their tensors differ in name or shape: two models,
-    /// not two runs of one.
+    /// Borrows both readers. Values are compared where both keep them, whole or the same samples; else what
+    /// the run's recorder measured against this reference is taken; else digests tell only whether bits are
+    /// equal, and the metrics of what differs are NaN. Throws RecordingError if their tensors differ in name or
+    /// shape: two models, not two runs of one.
     RunComparer(const RunReader& run, const RunReader& reference, ComparisonOptions options = {});
 
     /// Compares the common rows that both have written by now, on `threads` threads. Returns true if
@@ -76,18 +70,22 @@ private:
     struct Pair {
         std::size_t row, referenceRow;
     };
+    enum class Source { Values, Samples, Recording, Digests };
     struct RowResult;
+    [[nodiscard]] bool isMixed(std::size_t tensor) const;
+    [[nodiscard]] bool hasEqualDigest(std::size_t tensor, Pair pair) const;
     [[nodiscard]] bool hasEqualDigests(Pair pair) const;
     void compareRow(Pair pair, RowResult& out) const;
-    void measureRow(Pair pair, RowResult& out) const;
+    void compareValues(Pair pair, RowMeasurement& out) const;
+    void compareDigests(Pair pair, RowMeasurement& out) const;
+    void readRecording(Pair pair, RowMeasurement& out) const;
     void append(std::int64_t step, const RowResult& row);
 
     const RunReader& m_run;
     const RunReader& m_reference;
     ComparisonOptions m_options;
     std::vector<std::pair<std::size_t, std::size_t>> m_tensors; ///< parameter of the run and of the reference
-    std::vector<std::size_t> m_layerOf;                         ///< per tensor, index of its layer
-    std::size_t m_layers = 0;
+    Source m_source = Source::Values;
     std::vector<Pair> m_pairs; ///< all common steps, written or not
     RunComparison m_result;
 };

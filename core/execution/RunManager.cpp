@@ -2,6 +2,7 @@
 #include "execution/RunManager.h"
 
 #include "execution/WorkerProcess.h"
+#include "recording/RunReader.h"
 #include "recording/RunWriter.h"
 
 #include <algorithm>
@@ -79,10 +80,22 @@ std::vector<RunStatus> RunManager::changes() {
     return changed;
 }
 
-/// A run that inherits its thread count is taken to use every core until it has said what it got.
+/// A run that inherits its thread count is taken to use every core until it has said what it got. The reference
+/// is trained again beside a run that is measured against it.
 int RunManager::coresFor(std::size_t run) const {
-    const auto asked = m_folder.runs[run].train.threads;
-    return static_cast<int>(std::min<std::int64_t>(asked.value_or(m_options.cores), m_options.cores));
+    std::int64_t cores = m_folder.runs[run].train.threads.value_or(m_options.cores);
+    if (const auto reference = measuredAgainst(run))
+        cores += m_folder.runs[*reference].train.threads.value_or(m_options.cores);
+    return static_cast<int>(std::min<std::int64_t>(cores, m_options.cores));
+}
+
+std::optional<std::size_t> RunManager::measuredAgainst(std::size_t run) const {
+    return m_folder.runs[run].record.weights == "metrics" ? m_folder.referenceOf(run) : std::nullopt;
+}
+
+bool RunManager::isReferenceDone(std::size_t run) const {
+    const auto reference = measuredAgainst(run);
+    return !reference || (std::ranges::find(m_queue, *reference) == m_queue.end() && m_claimed[*reference] == 0);
 }
 
 /// One run per GPU.
@@ -101,7 +114,7 @@ std::optional<std::size_t> RunManager::takeNext(const std::stop_token& stop) {
     auto next = m_queue.end();
     const auto findNext = [&] {
         next = std::ranges::find_if(m_queue, [&](std::size_t run) {
-            return coresFor(run) <= m_options.cores - m_coresInUse && isDeviceFree(run);
+            return coresFor(run) <= m_options.cores - m_coresInUse && isDeviceFree(run) && isReferenceDone(run);
         });
         return next != m_queue.end() || m_queue.empty();
     };
@@ -112,6 +125,15 @@ std::optional<std::size_t> RunManager::takeNext(const std::stop_token& stop) {
     m_claimed[run] = coresFor(run);
     m_coresInUse += m_claimed[run];
     return run;
+}
+
+/// In an earlier session or in this one.
+bool RunManager::isFinished(std::size_t run) const {
+    try {
+        return RunReader(m_folder.runFile(m_folder.runs[run])).progress().state == RunState::Finished;
+    } catch (const RecordingError&) {
+        return false;
+    }
 }
 
 void RunManager::serve(const std::stop_token& stop) {
@@ -140,21 +162,29 @@ void RunManager::execute(std::size_t run, const std::stop_token& stop) {
     const auto start = Clock::now();
     WorkerEnded end;
     try {
-        end = runWorker(m_options.worker, {config, m_folder.runFile(config)}, m_folder.logFile(config), stop,
-                        [&](const WorkerEvent& event) {
-                            update(run, [&](RunStatus& status) {
-                                if (const auto* started = std::get_if<WorkerStarted>(&event)) {
-                                    status.steps = started->steps;
-                                    status.threads = started->threads;
-                                    const int cores = std::min(started->threads, m_options.cores);
-                                    m_coresInUse += cores - m_claimed[run];
-                                    m_claimed[run] = cores;
-                                } else if (const auto* stepped = std::get_if<WorkerStepped>(&event)) {
-                                    status.step = stepped->step;
-                                    status.loss = stepped->loss;
-                                }
-                            });
-                        });
+        WorkerRequest request{config, m_folder.runFile(config)};
+        WorkerLaunch launch{m_options.worker, m_folder.logFile(config), m_options.timeLimit};
+        if (const auto reference = measuredAgainst(run); reference && isFinished(*reference)) {
+            request.stream = StreamUse::Compare;
+            request.referenceFile = m_folder.runFile(m_folder.runs[*reference]);
+            launch.reference = m_folder.runs[*reference];
+        }
+        end = runWorker(launch, request, stop, [&](const WorkerEvent& event) {
+            update(run, [&](RunStatus& status) {
+                if (const auto* started = std::get_if<WorkerStarted>(&event)) {
+                    status.steps = started->steps;
+                    status.threads = started->threads;
+                    const int cores = std::min(started->threads, m_options.cores);
+                    if (!measuredAgainst(run)) { // else its reference's are not known
+                        m_coresInUse += cores - m_claimed[run];
+                        m_claimed[run] = cores;
+                    }
+                } else if (const auto* stepped = std::get_if<WorkerStepped>(&event)) {
+                    status.step = stepped->step;
+                    status.loss = stepped->loss;
+                }
+            });
+        });
     } catch (const std::exception& error) {
         end = {RunState::Failed, error.what(), 0, 0};
     }

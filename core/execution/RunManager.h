@@ -6,6 +6,7 @@
 #include "recording/RunFile.h"
 #include "recording/StudyFolder.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -39,6 +40,7 @@ public:
         int cores = 1;       ///< sum of the threads of the runs in flight; a wider run runs alone
         int jobs = 1 << 16;  ///< and no more processes than this
         std::vector<std::size_t> runs{}; ///< positions of those to run; empty: all
+        std::chrono::seconds timeLimit{0}; ///< for each run; 0: none
     };
 
     /// Starts at once: the reference first, then the longest. `wake` is called on a thread of the
@@ -67,6 +69,10 @@ private:
     void finish(std::size_t run, RunState state, const std::string& message);
     [[nodiscard]] int coresFor(std::size_t run) const;
     [[nodiscard]] bool isDeviceFree(std::size_t run) const;
+    /// The run that this one compares with as it goes, or none.
+    [[nodiscard]] std::optional<std::size_t> measuredAgainst(std::size_t run) const;
+    [[nodiscard]] bool isFinished(std::size_t run) const;
+    [[nodiscard]] bool isReferenceDone(std::size_t run) const;
 
     StudyFolder m_folder;
     Options m_options;

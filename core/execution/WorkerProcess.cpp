@@ -55,8 +55,11 @@ void writeAll(const bp::pipe& pipe, std::string_view text) {
 
 /// What must hold in the worker before its program begins, which takes LibTorch 0.4 s to load: it ends
 /// with its parent, and Ctrl-C, which reaches the whole group, is for the parent to decide on.
-auto guardedBy(pid_t parent) {
-    return bp::extend::on_exec_setup = [parent](auto&) {
+/// `stream`, where there is one, becomes streamDescriptor.
+auto guardedBy(pid_t parent, int stream) {
+    return bp::extend::on_exec_setup = [parent, stream](auto&) {
+        if (stream >= 0)
+            ::dup2(stream, streamDescriptor);
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::signal(SIGINT, SIG_IGN);
         if (::getppid() != parent)
@@ -64,11 +67,11 @@ auto guardedBy(pid_t parent) {
     };
 }
 
-/// Sends SIGTERM at a stop request, and SIGKILL where that does not help.
+/// Sends SIGTERM at a stop request or when the time is up, and SIGKILL where that does not help.
 class Terminator {
 public:
-    Terminator(pid_t pid, std::stop_token stop)
-        : m_thread([this, pid, stop = std::move(stop)](const std::stop_token& ended) {
+    Terminator(pid_t pid, std::stop_token stop, std::chrono::seconds timeLimit)
+        : m_thread([this, pid, stop = std::move(stop), timeLimit](const std::stop_token& ended) {
               std::mutex mutex;
               std::condition_variable_any wake;
               const std::stop_callback onStop(stop, [&] {
@@ -76,7 +79,11 @@ public:
                   wake.notify_all();
               });
               std::unique_lock lock(mutex);
-              wake.wait(lock, ended, [&] { return stop.stop_requested(); });
+              const auto isStopped = [&] { return stop.stop_requested(); };
+              if (timeLimit.count() > 0)
+                  m_isOverTime = !wake.wait_for(lock, ended, timeLimit, isStopped) && !ended.stop_requested();
+              else
+                  wake.wait(lock, ended, isStopped);
               if (ended.stop_requested())
                   return;
               m_fired = true;
@@ -86,9 +93,11 @@ public:
           }) {}
 
     [[nodiscard]] bool hasFired() const { return m_fired; }
+    [[nodiscard]] bool isOverTime() const { return m_isOverTime; }
 
 private:
     std::atomic<bool> m_fired = false;
+    std::atomic<bool> m_isOverTime = false;
     std::jthread m_thread;
 };
 
@@ -117,36 +126,83 @@ WorkerEnded endOf(const bp::child& child, const fs::path& log, bool wasStopped) 
     return {RunState::Failed, message, 0, 0};
 }
 
-} // namespace
+/// A worker that has got its request.
+struct Process {
+    bp::child child;
+    bp::ipstream output;
+};
 
-WorkerEnded runWorker(const fs::path& worker, const WorkerRequest& request, const fs::path& log,
-                      std::stop_token stop, const std::function<void(const WorkerEvent&)>& onEvent) {
+/// No other process starts between a pipe's creation and its marking.
+std::mutex& starting() {
+    static std::mutex mutex;
+    return mutex;
+}
+
+/// stream: the descriptor that becomes the worker's stream; −1: none.
+Process start(const fs::path& worker, const WorkerRequest& request, const fs::path& log, int stream) {
     bp::environment environment = boost::this_process::environment();
     for (const auto& [name, value] : workerEnvironment(request.config.train))
         environment[name] = value;
-
-    std::optional<bp::child> child;
+    Process process;
     bp::pipe requestPipe;
-    bp::ipstream output;
     {
-        static std::mutex starting; // no other process starts between a pipe's creation and its marking
-        const std::lock_guard held(starting);
+        const std::lock_guard held(starting());
         bp::pipe input = privatePipe();
-        output = bp::ipstream(privatePipe());
+        process.output = bp::ipstream(privatePipe());
         std::error_code error;
-        child.emplace(worker.string(), "--run", bp::std_in < input, bp::std_out > output, bp::std_err > log.string(),
-                      environment, guardedBy(::getpid()), error);
+        process.child = bp::child(worker.string(), "--run", bp::std_in < input, bp::std_out > process.output,
+                                  bp::std_err > log.string(), environment, guardedBy(::getpid(), stream), error);
         if (error)
             throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
         requestPipe = std::move(input);
     }
     writeAll(requestPipe, toLine(request) + '\n');
-    requestPipe.close();
+    return process;
+}
+
+/// The reference, trained once more to feed the run that is compared with it. Killed where it outlives that.
+class Replay {
+public:
+    Replay(const WorkerLaunch& launch, int stream)
+        : m_process(start(launch.worker, {*launch.reference, {}, {}, StreamUse::Feed},
+                          fs::path(launch.log).replace_extension(".reference.log"), stream)),
+          m_drain([this] { // a full pipe would hold it up
+              for (std::string line; std::getline(m_process.output, line);) {
+              }
+          }) {}
+    ~Replay() {
+        ::kill(m_process.child.id(), SIGKILL);
+        std::error_code ignored;
+        m_process.child.wait(ignored);
+    }
+    Replay(const Replay&) = delete;
+    Replay& operator=(const Replay&) = delete;
+
+private:
+    Process m_process;
+    std::jthread m_drain;
+};
+
+} // namespace
+
+WorkerEnded runWorker(const WorkerLaunch& launch, const WorkerRequest& request, std::stop_token stop,
+                      const std::function<void(const WorkerEvent&)>& onEvent) {
+    std::optional<Replay> replay;
+    bp::pipe stream;
+    if (request.stream == StreamUse::Compare) {
+        {
+            const std::lock_guard held(starting());
+            stream = privatePipe();
+        }
+        replay.emplace(launch, stream.native_sink());
+    }
+    Process process = start(launch.worker, request, launch.log, replay ? stream.native_source() : -1);
+    stream.close(); // the two workers' ends alone keep it open
     std::optional<WorkerEnded> end;
-    bool wasStopped = false;
+    bool wasStopped = false, isOverTime = false;
     {
-        const Terminator terminator(child->id(), stop);
-        for (std::string line; std::getline(output, line);) {
+        const Terminator terminator(process.child.id(), std::move(stop), launch.timeLimit);
+        for (std::string line; std::getline(process.output, line);) {
             WorkerEvent event = parseEvent(line);
             if (auto* ended = std::get_if<WorkerEnded>(&event))
                 end = std::move(*ended);
@@ -154,12 +210,17 @@ WorkerEnded runWorker(const fs::path& worker, const WorkerRequest& request, cons
                 onEvent(event);
         }
         std::error_code ignored;
-        child->wait(ignored);
+        process.child.wait(ignored);
         wasStopped = terminator.hasFired();
+        isOverTime = terminator.isOverTime();
     }
-    if (end)
-        return *end;
-    return endOf(*child, log, wasStopped);
+    if (!end)
+        end = endOf(process.child, launch.log, wasStopped);
+    if (isOverTime && end->state != RunState::Finished) {
+        end->state = RunState::Failed;
+        end->message = fmt::format("took longer than the time limit of {} s", launch.timeLimit.count());
+    }
+    return *end;
 }
 
 fs::path findWorker() {

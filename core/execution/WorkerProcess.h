@@ -4,18 +4,27 @@
 
 #include "execution/WorkerProtocol.h"
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stop_token>
 
 namespace driftscope {
 
+/// How a worker is started and how long it may take.
+struct WorkerLaunch {
+    std::filesystem::path worker;
+    std::filesystem::path log; ///< takes its stderr
+    std::chrono::seconds timeLimit{0}; ///< 0: none; a run that takes longer has failed
+    std::optional<RunConfig> reference{}; ///< trained beside it, for a request whose stream compares with it
+};
+
 /// Runs the worker on this thread until it ends. `onEvent` sees started and stepped events; the end is
 /// returned, also that of a process that crashed or was killed. A stop request asks the worker to stop
-/// (SIGTERM) and kills it if it does not within ten seconds. The worker's stderr goes to `log`.
-/// Throws ExecutionError if the worker can't be started.
-WorkerEnded runWorker(const std::filesystem::path& worker, const WorkerRequest& request,
-                      const std::filesystem::path& log, std::stop_token stop,
+/// (SIGTERM) and kills it if it does not within ten seconds. Throws ExecutionError if the worker can't be
+/// started.
+WorkerEnded runWorker(const WorkerLaunch& launch, const WorkerRequest& request, std::stop_token stop,
                       const std::function<void(const WorkerEvent&)>& onEvent);
 
 /// driftscope-worker beside the running program, or what DRIFTSCOPE_WORKER names. Throws ExecutionError.

@@ -4,15 +4,28 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace driftscope {
 
 using Json = nlohmann::ordered_json;
 
+namespace {
+
+/// In the order of StreamUse.
+constexpr std::string_view streamUses[] = {"none", "compare", "feed"};
+
+} // namespace
+
 std::string toLine(const WorkerRequest& request) {
     try {
-        return Json{{"run", Json::parse(toJson(request.config))}, {"file", request.file.string()}}.dump();
+        return Json{{"run", Json::parse(toJson(request.config))},
+                    {"file", request.file.string()},
+                    {"reference_file", request.referenceFile.string()},
+                    {"stream", streamUses[static_cast<std::size_t>(request.stream)]}}
+            .dump();
     } catch (const Json::exception& error) { // a name that is no UTF-8
         throw ExecutionError(fmt::format("{}: can't be handed to a worker: {}", request.file.string(), error.what()));
     }
@@ -39,7 +52,11 @@ std::string toLine(const WorkerEvent& event) {
 WorkerRequest parseRequest(std::string_view line) {
     try {
         const Json in = Json::parse(line);
-        return {runConfigFromJson(in.at("run").dump()), in.at("file").get<std::string>()};
+        const auto use = std::ranges::find(streamUses, in.value("stream", "none"));
+        if (use == std::end(streamUses))
+            throw ExecutionError("the worker's request is not understood: stream must be none, compare or feed");
+        return {runConfigFromJson(in.at("run").dump()), in.at("file").get<std::string>(),
+                in.value("reference_file", ""), static_cast<StreamUse>(use - std::begin(streamUses))};
     } catch (const Json::exception& error) {
         throw ExecutionError(fmt::format("the worker's request is not understood: {}", error.what()));
     }

@@ -13,9 +13,20 @@
 
 namespace driftscope {
 
+/// A worker's stream of weights (recording/RowStream), where it has one, is this descriptor.
+inline constexpr int streamDescriptor = 100;
+
+enum class StreamUse {
+    None,
+    Compare, ///< reads the reference's weights from it
+    Feed,    ///< writes its own into it, for another run to compare with
+};
+
 struct WorkerRequest {
     RunConfig config;
     std::filesystem::path file; ///< run file to write; empty: train without recording
+    std::filesystem::path referenceFile{}; ///< StreamUse::Compare: the recording of the reference
+    StreamUse stream = StreamUse::None;
 };
 
 struct WorkerStarted {

@@ -2,6 +2,7 @@
 #include "recording/HalfPrecision.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -22,7 +23,34 @@ float fromFloat16(std::uint16_t half) {
     return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
 }
 
+std::uint16_t toFloat16(float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = (bits >> 16) & 0x8000U;
+    const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+    std::uint32_t half = 0;
+    if (magnitude > 0x7F800000U) // NaN
+        half = 0x7E00U;
+    else if (magnitude >= 0x477FF000U) // 65520 and above round to infinity
+        half = 0x7C00U;
+    else if (magnitude < 0x38800000U) // below 2^-14: a multiple of 2^-24
+        half = static_cast<std::uint32_t>(std::nearbyint(std::bit_cast<float>(magnitude) * 0x1p24F));
+    else
+        half = ((magnitude + 0xFFFU + ((magnitude >> 13) & 1U)) >> 13) - (112U << 10);
+    return static_cast<std::uint16_t>(sign | half);
+}
+
+std::uint16_t toBFloat16(float value) {
+    const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+    if ((bits & 0x7FFFFFFFU) > 0x7F800000U) // NaN
+        return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
+    return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
 } // namespace
+
+std::uint16_t narrowed(float value, DType type) {
+    return type == DType::Float16 ? toFloat16(value) : toBFloat16(value);
+}
 
 std::vector<float> widened(std::span<const std::byte> values, DType type) {
     std::vector<float> wide(values.size() / sizeof(std::uint16_t));

@@ -4,6 +4,7 @@
 #include "recording/TensorInfo.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -11,5 +12,8 @@ namespace driftscope {
 
 /// The values of a float16 or bfloat16 tensor as float32, which holds each of them exactly.
 std::vector<float> widened(std::span<const std::byte> values, DType type);
+
+/// The bits of a number rounded to float16 or bfloat16, to nearest, ties to even.
+std::uint16_t narrowed(float value, DType type);
 
 } // namespace driftscope
