@@ -67,9 +67,9 @@ public:
         m_network->convert(m_device, torchType(config.train.dtype));
         m_network->train();
         applyTrainingThreads(config.train);
-        for (const auto& [name, parameter] : m_network->namedParameters()) {
-            m_names.push_back(name);
-            m_parameters.push_back(parameter);
+        for (const auto& item : m_network->namedParameters()) {
+            m_names.push_back(item.key());
+            m_parameters.push_back(item.value());
         }
         m_optimizer.emplace(config.train, m_parameters);
         if (config.train.accumulator == "canonical") {
