@@ -42,19 +42,22 @@ void paint(QCustomPlot& plot, QPaintDevice& device, QSize size, bool isVector) {
     plot.toPainter(&painter, size.width(), size.height());
 }
 
-/// Overwrites when the file was made, and the random id that newer Qt gives it, without moving a
-/// byte: a PDF holds offsets into itself.
+/// Overwrites when the file was made, and the random id that Qt 6.8 gives it, in the document and in its XMP
+/// packet, without moving a byte: a PDF holds offsets into itself.
 void removeTimes(QByteArray& pdf) {
-    static const QRegularExpression marks(
-        QStringLiteral("/CreationDate \\(D:(\\d{14})|/ID \\[([^\\]]*)\\]"));
+    static const QRegularExpression marks(QStringLiteral(
+        "/(?:Creation|Mod)Date \\(D:(\\d{14})|xmp:\\w+Date=\"([-\\dT:]{19})|/ID \\[([^\\]]*)\\]|DocumentID=\"uuid:([-\\w]*)"));
     auto match = marks.globalMatch(QString::fromLatin1(pdf));
     while (match.hasNext()) {
         const QRegularExpressionMatch found = match.next();
         if (found.hasCaptured(1))
             pdf.replace(found.capturedStart(1), 14, "20000101000000");
-        for (qsizetype i = found.capturedStart(2); i >= 0 && i < found.capturedEnd(2); ++i)
-            if (std::isxdigit(static_cast<unsigned char>(pdf[i])))
-                pdf[i] = '0';
+        if (found.hasCaptured(2))
+            pdf.replace(found.capturedStart(2), 19, "2000-01-01T00:00:00");
+        for (const int id : {3, 4})
+            for (qsizetype i = found.capturedStart(id); i >= 0 && i < found.capturedEnd(id); ++i)
+                if (std::isxdigit(static_cast<unsigned char>(pdf[i])))
+                    pdf[i] = '0';
     }
 }
 

@@ -154,13 +154,13 @@ TEST_F(ResultsFileTest, ResultsAgainstAnotherReferenceAreNot) {
 }
 
 TEST_F(ResultsFileTest, ResultsOfAnotherVersionAreNot) {
-    PYTHON_OUTPUT(output, plantValue("f.attrs['generator'] = np.string_('Driftscope 99.0')"),
+    PYTHON_OUTPUT(output, plantValue("f.attrs['generator'] = np.bytes_('Driftscope 99.0')"),
                   path());
     EXPECT_EQ(shown(), 1);
 }
 
 TEST_F(ResultsFileTest, ResultsOfAnotherFormatAreNot) {
-    PYTHON_OUTPUT(output, plantValue("f.attrs['format'] = np.string_('driftscope.other')"), path());
+    PYTHON_OUTPUT(output, plantValue("f.attrs['format'] = np.bytes_('driftscope.other')"), path());
     EXPECT_EQ(shown(), 1);
 }
 

@@ -270,7 +270,7 @@ make('scalar', 'scalars/loss', (2**31,), 'f8', (1024,))
 make('samples', 'batch/sample_ids', (3, 2**40), 'i8', (1, 1024))
 with h5py.File('text.h5', 'w') as f:
     f['weights/w'] = np.zeros((3, 2), dtype='f4')
-    f.attrs['format'] = np.string_('driftscope.run')
+    f.attrs['format'] = np.bytes_('driftscope.run')
     f.create_dataset('config', shape=(), dtype='S67000000')
 )",
                   {folder.path().string()});
