@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "CurvePlot.h"
 
+#include "DenseCurves.h"
 #include "FloorTicker.h"
 
 #include <QLocale>
@@ -13,9 +14,8 @@ namespace {
 
 constexpr std::size_t fewPoints = 40; ///< curves up to here show their points
 constexpr double normalWidth = 2;
-constexpr double denseWidth =
-    1; ///< Qt draws lines of one pixel 10 to 50 times as fast as wider ones
-constexpr std::size_t densePoints = 50'000;
+constexpr double denseWidth = 1;
+constexpr std::size_t densePoints = 50'000; ///< from so many on, Qt's own lines take too long
 constexpr double strongWidth = 3.5;
 
 void placeAt(QCPItemStraightLine& line, double value, bool isVertical) {
@@ -79,6 +79,7 @@ CurvePlot::CurvePlot(QWidget* parent)
     p.xAxis2->setVisible(false);
     p.xAxis->setNumberFormat(QStringLiteral("f"));
     p.xAxis->setNumberPrecision(0);
+    m_dense = new DenseCurves(p);
     addFixedLines();
 
     const auto noteZoom = [this] { m_isZoomed = true; };
@@ -160,6 +161,13 @@ void CurvePlot::setView(CurveView view) {
     scheduleReplot();
 }
 
+bool CurvePlot::isDense() const {
+    std::size_t points = 0;
+    for (const Curve& curve : m_view.curves)
+        points += curve.steps.size();
+    return points > densePoints;
+}
+
 double CurvePlot::plotted(const Curve& curve, std::size_t point) const {
     switch (curve.kinds[point]) {
     case PointKind::Identical:
@@ -187,22 +195,29 @@ void CurvePlot::fillGraphs() {
         m_markers.push_back(p.addGraph());
         m_markers.back()->setLineStyle(QCPGraph::lsNone);
     }
+    std::vector<DenseCurve> dense;
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
         const Curve& curve = m_view.curves[c];
-        QVector<double> values;
-        values.reserve(static_cast<qsizetype>(curve.steps.size()));
-        for (std::size_t i = 0; i < curve.steps.size(); ++i)
-            values.append(plotted(curve, i));
-        m_graphs[c]->setData(QVector<double>(curve.steps.begin(), curve.steps.end()), values, true);
+        std::vector<double> values(curve.steps.size());
+        for (std::size_t i = 0; i < values.size(); ++i)
+            values[i] = plotted(curve, i);
 
+        m_graphs[c]->data()->clear();
         m_markers[c]->data()->clear();
-        if (!curve.firstDivergence)
-            continue;
-        const auto at =
-            std::ranges::lower_bound(curve.steps, static_cast<double>(*curve.firstDivergence));
-        if (at != curve.steps.end())
-            m_markers[c]->addData(*at, values[at - curve.steps.begin()]);
+        if (curve.firstDivergence) {
+            const auto at =
+                std::ranges::lower_bound(curve.steps, static_cast<double>(*curve.firstDivergence));
+            if (at != curve.steps.end())
+                m_markers[c]->addData(*at,
+                                      values[static_cast<std::size_t>(at - curve.steps.begin())]);
+        }
+        if (isDense())
+            dense.push_back({curve.steps, std::move(values)});
+        else
+            m_graphs[c]->setData(QVector<double>(curve.steps.begin(), curve.steps.end()),
+                                 QVector<double>(values.begin(), values.end()), true);
     }
+    m_dense->setCurves(std::move(dense));
 }
 
 void CurvePlot::placeFixedLines() {
@@ -245,10 +260,7 @@ void CurvePlot::fillLegend() {
 }
 
 void CurvePlot::styleGraphs() {
-    std::size_t points = 0;
-    for (const Curve& curve : m_view.curves)
-        points += curve.steps.size();
-    const double width = points > densePoints ? denseWidth : normalWidth;
+    const double width = isDense() ? denseWidth : normalWidth;
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
         const Curve& curve = m_view.curves[c];
         const bool isStrong =
@@ -259,6 +271,8 @@ void CurvePlot::styleGraphs() {
         QPen pen(color, isStrong ? strongWidth : width, lineStyle(curve.style));
         pen.setJoinStyle(Qt::BevelJoin);
         m_graphs[c]->setPen(pen);
+        if (isDense())
+            m_dense->setPen(c, pen);
         const bool hasPoints = curve.steps.size() <= fewPoints;
         m_graphs[c]->setScatterStyle(
             hasPoints ? QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color), QBrush(color), 5)

@@ -21,6 +21,7 @@ class QCPTextElement;
 
 namespace driftscope {
 
+class DenseCurves;
 class FloorTicker;
 
 class CurvePlot : public PlotWidget {
@@ -72,6 +73,7 @@ private:
     void styleGraphs();
     void fitRanges();
     void setHovered(std::optional<std::size_t> curve);
+    [[nodiscard]] bool isDense() const;
     [[nodiscard]] double plotted(const Curve& curve, std::size_t point) const;
     [[nodiscard]] std::optional<Hit> nearest(QPoint point) const;
 
@@ -79,7 +81,8 @@ private:
     QCPTextElement* m_title;
     QCPLayoutGrid* m_legendRow;
     QSharedPointer<FloorTicker> m_logTicker;
-    std::vector<QCPGraph*> m_graphs;  ///< one per curve
+    DenseCurves* m_dense;             ///< draws the curves where they have many points
+    std::vector<QCPGraph*> m_graphs;  ///< one per curve, without points where m_dense draws it
     std::vector<QCPGraph*> m_markers; ///< first divergence of each curve
     QCPItemStraightLine* m_floorLine;
     QCPItemText* m_floorLabel;

@@ -10,6 +10,7 @@
 #include <qcustomplot.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace driftscope {
 namespace {
@@ -105,20 +106,59 @@ TEST(CurvePlot, ShowsARunThatIsIdenticalThroughout) {
     EXPECT_EQ(customPlot(plot).graph(0)->name(), QStringLiteral("acc 2 — bit-identical"));
 }
 
-TEST(CurvePlot, ManyPointsAreDrawnWithThinLines) {
-    CurvePlot plot;
-    plot.setView(test::sampleCurves());
-    EXPECT_GT(customPlot(plot).graph(0)->pen().widthF(), 1);
+/// Many points, all at 1e-5 but for one identical, one at 1e-3 and one that is not finite.
+CurveView denseCurves() {
     CurveView view = test::sampleCurves();
     Curve& curve = view.curves.front();
-    for (int step = 5; step < 60'000; ++step) {
-        curve.steps.push_back(step);
-        curve.values.push_back(1e-5);
-        curve.kinds.push_back(PointKind::Value);
-    }
-    plot.setView(view);
-    EXPECT_EQ(customPlot(plot).graph(0)->pen().widthF(), 1)
-        << "others are an order of magnitude slower";
+    curve.steps.resize(60'000);
+    std::iota(curve.steps.begin(), curve.steps.end(), 0);
+    curve.values.assign(curve.steps.size(), 1e-5);
+    curve.kinds.assign(curve.steps.size(), PointKind::Value);
+    curve.kinds[10'000] = PointKind::Identical;
+    curve.values[30'000] = 1e-3;
+    curve.kinds[50'000] = PointKind::Nonfinite;
+    return view;
+}
+
+TEST(CurvePlot, ManyPointsAreDrawnPixelByPixelAndReadOutExactly) {
+    CurvePlot plot;
+    plot.setView(denseCurves());
+    lay(plot);
+    QCustomPlot& custom = customPlot(plot);
+    EXPECT_EQ(custom.graph(0)->pen().widthF(), 1);
+    const auto at = [&](double step, double value) {
+        return QPoint(qRound(custom.xAxis->coordToPixel(step)),
+                      qRound(custom.yAxis->coordToPixel(value)));
+    };
+    const QImage image = custom.toPixmap().toImage();
+    const auto isDrawn = [&](QPoint point) {
+        for (int dx = -1; dx <= 1; ++dx)
+            for (int dy = -1; dy <= 1; ++dy)
+                if (QColor(image.pixel(point + QPoint(dx, dy))).blue() >
+                    QColor(image.pixel(point + QPoint(dx, dy))).red() + 60)
+                    return true;
+        return false;
+    };
+    EXPECT_TRUE(isDrawn(at(5'000, 1e-5)));
+    EXPECT_TRUE(isDrawn(at(10'000, 2e-9))) << "a single point on the floor";
+    EXPECT_TRUE(isDrawn(at(30'000, 8e-4))) << "a single peak";
+    EXPECT_TRUE(isDrawn(at(50'000, 2e-3))) << "a single point that is not finite";
+    EXPECT_FALSE(isDrawn(at(20'000, 1e-4)));
+    EXPECT_EQ(plot.readoutAt(at(20'000, 1e-5)).section(QLatin1Char(' '), -1),
+              QStringLiteral("1e-05"));
+    plot.setZoom({29'999, 30'001, 1e-9, 1e-2});
+    custom.replot();
+    EXPECT_EQ(plot.readoutAt(at(30'000, 1e-3)),
+              QStringLiteral("<b>acc 2</b><br>step 30000: 0.001"));
+}
+
+TEST(CurvePlot, ManyPointsAreLinesInVectorGraphics) {
+    CurvePlot plot;
+    plot.setView(denseCurves());
+    const QByteArray svg = plot.render(PictureFormat::Svg, QSize(800, 600));
+    EXPECT_TRUE(svg.contains("<polyline"));
+    EXPECT_FALSE(svg.contains("<image"));
+    EXPECT_LT(svg.size(), 200'000) << "not all points";
 }
 
 TEST(CurvePlot, TakesAViewWithoutCurvesAndOneWithoutPoints) {
