@@ -29,7 +29,7 @@ public:
     torch::Tensor forward(torch::Tensor x) override {
         x = activated("conv1", m_conv1(x), "bn1", m_bn1);
         x = torch::flatten(torch::max_pool2d(x, 2), 1);
-        x = activated("fc1", m_fc1(x), "bn2", m_bn2);
+        x = activated("fc1", linear(m_fc1, x), "bn2", m_bn2);
         return classified(x);
     }
 

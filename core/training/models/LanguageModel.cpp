@@ -45,7 +45,7 @@ public:
                           observed("position_embedding", m_positions(positions));
         for (std::size_t i = 0; i < m_blocks.size(); ++i)
             x = m_blocks[i]->forward(*this, fmt::format("blocks.{}", i), x);
-        return observed("head", m_head(observed("norm", m_norm(x))));
+        return observed("head", linear(m_head, observed("norm", m_norm(x))));
     }
 
 private:

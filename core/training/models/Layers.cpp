@@ -35,6 +35,10 @@ torch::Tensor dropped(const Network& network, const torch::Tensor& x, double p) 
     return torch::dropout(x, p, network.is_training());
 }
 
+torch::Tensor linear(const nn::Linear& layer, const torch::Tensor& x) {
+    return torch::linear(x, layer->weight, layer->bias);
+}
+
 ProjectionHeadImpl::ProjectionHeadImpl(const ModelConfig& model, std::int64_t features, std::int64_t classes)
     : m_hasNorm(model.projectionNorm), m_features(features),
       m_linear(register_module("linear", nn::Linear(features, model.projection))),
@@ -46,8 +50,8 @@ ProjectionHeadImpl::ProjectionHeadImpl(const ModelConfig& model, std::int64_t fe
 torch::Tensor ProjectionHeadImpl::forward(const Network& network, const std::string& name, torch::Tensor x) {
     if (m_hasNorm)
         x = network.observed(name + ".norm", torch::layer_norm(x, {m_features}));
-    x = network.observed(name + ".linear", m_linear(x));
-    return network.observed(name + ".last_layer", m_lastLayer(x));
+    x = network.observed(name + ".linear", linear(m_linear, x));
+    return network.observed(name + ".last_layer", linear(m_lastLayer, x));
 }
 
 void ImageNetwork::makeLast(const std::string& name, std::int64_t features, std::int64_t classes) {
@@ -66,7 +70,7 @@ void ImageNetwork::project(const ModelConfig& model) {
 }
 
 torch::Tensor ImageNetwork::classified(const torch::Tensor& features) {
-    return m_head ? m_head->forward(*this, "head", features) : observed(m_lastName, m_last(features));
+    return m_head ? m_head->forward(*this, "head", features) : observed(m_lastName, linear(m_last, features));
 }
 
 AttentionImpl::AttentionImpl(const BlockOptions& options)
@@ -77,7 +81,7 @@ torch::Tensor AttentionImpl::forward(const Network& network, const std::string& 
     const std::int64_t samples = x.size(0);
     const std::int64_t tokens = x.size(1);
     const std::int64_t size = m_options.width / m_options.heads;
-    const auto qkv = network.observed(name + ".qkv", m_qkv(x))
+    const auto qkv = network.observed(name + ".qkv", linear(m_qkv, x))
                          .reshape({samples, tokens, 3, m_options.heads, size})
                          .permute({2, 0, 3, 1, 4})
                          .unbind(0);
@@ -89,7 +93,7 @@ torch::Tensor AttentionImpl::forward(const Network& network, const std::string& 
     }
     torch::Tensor y = torch::matmul(torch::softmax(scores, -1), qkv[2]);
     y = y.transpose(1, 2).reshape({samples, tokens, m_options.width});
-    y = network.observed(name + ".proj", m_proj(y));
+    y = network.observed(name + ".proj", linear(m_proj, y));
     return network.observed(name, dropped(network, y, m_options.dropout));
 }
 
@@ -98,9 +102,9 @@ FeedForwardImpl::FeedForwardImpl(const BlockOptions& options)
       m_fc2(register_module("fc2", nn::Linear(4 * options.width, options.width))) {}
 
 torch::Tensor FeedForwardImpl::forward(const Network& network, const std::string& name, torch::Tensor x) {
-    x = torch::gelu(network.observed(name + ".fc1", m_fc1(x)));
+    x = torch::gelu(network.observed(name + ".fc1", linear(m_fc1, x)));
     x = dropped(network, x, m_dropout);
-    x = network.observed(name + ".fc2", m_fc2(x));
+    x = network.observed(name + ".fc2", linear(m_fc2, x));
     return dropped(network, x, m_dropout);
 }
 

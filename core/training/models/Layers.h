@@ -21,6 +21,10 @@ void truncatedNormal(torch::nn::LinearImpl& linear);
 /// x with each unit dropped with probability p, in training mode.
 torch::Tensor dropped(const Network& network, const torch::Tensor& x, double p);
 
+/// samples … × in → samples … × out, as Python's F.linear. Not layer(x): for more than two dimensions
+/// LibTorch's C++ layer adds the bias behind the product, where Python's fused one rounds differently.
+torch::Tensor linear(const torch::nn::Linear& layer, const torch::Tensor& x);
+
 /// Takes the place of an image network's last layer: an optional LayerNorm without affine parameters
 /// (not a registered module: it has nothing to train), `linear` and `last_layer`.
 class ProjectionHeadImpl : public torch::nn::Module {

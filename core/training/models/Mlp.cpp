@@ -33,7 +33,7 @@ public:
         x = torch::flatten(x, 1);
         for (std::size_t i = 0; i < m_layers.size(); ++i) {
             std::string name = fmt::format("fc{}", i + 1);
-            x = observed(name, m_layers[i](x));
+            x = observed(name, linear(m_layers[i], x));
             if (!m_norms.empty()) {
                 name = fmt::format("bn{}", i + 1);
                 x = observed(name, m_norms[i](x));
