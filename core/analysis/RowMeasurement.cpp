@@ -98,6 +98,19 @@ Measure measureHalfUlps(const TensorRow& a, const TensorRow& r, DType type, bool
     return result;
 }
 
+/// As Divergence::maxRelative, with the smallest normal number of float16, which is not float32's.
+double maxRelativeOfFloat16(std::span<const float> a, std::span<const float> r) {
+    constexpr double smallest = 0x1p-14;
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (!std::isfinite(a[i]) || !std::isfinite(r[i]))
+            continue;
+        const double wideR = r[i];
+        most = std::max(most, std::abs(a[i] - wideR) / std::max(std::abs(wideR), smallest));
+    }
+    return most;
+}
+
 Measure withUlps(Divergence distances, Measure ulps) {
     distances.ulpMax = ulps.divergence.ulpMax;
     distances.ulpSum = ulps.divergence.ulpSum;
@@ -113,6 +126,8 @@ Measure measureOthers(const TensorRow& a, const TensorRow& r, bool hasPercentile
     if (a.dtype() == r.dtype()) {
         const auto wideA = asFloats(a), wideR = asFloats(r);
         distances = measureDivergence(std::span<const float>(wideA), std::span<const float>(wideR));
+        if (a.dtype() == DType::Float16 && std::isfinite(distances.maxRelative))
+            distances.maxRelative = maxRelativeOfFloat16(wideA, wideR);
         // the widened NaN keep their payloads, so that this counts what differs in the 16 bits
     } else {
         const auto wideA = asDoubles(a), wideR = asDoubles(r);

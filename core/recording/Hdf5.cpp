@@ -146,7 +146,7 @@ void writeAttribute(hid_t object, const char* name, std::int64_t number) {
 
 void writeAttribute(hid_t object, const char* name, std::span<const std::uint64_t> numbers) {
     const hsize_t count = numbers.size();
-    const Handle space(count == 0 ? H5Screate(H5S_NULL) : H5Screate_simple(1, &count, nullptr), H5Sclose);
+    const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
     const Handle attribute = checked(
         H5Acreate2(object, name, H5T_STD_U64LE, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
     if (count > 0)

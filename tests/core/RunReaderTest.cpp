@@ -144,16 +144,16 @@ def _(f): f['weights/group/w'] = w
 def _(f): f['weights/w'] = np.float32(3)
 @bad('null-space', '/weights/w')
 def _(f): f['weights/w'] = h5py.Empty('f4')
-for kind in ('i4', 'f2', 'u1', 'c8', 'S3', '?'):
-    @bad('type-' + kind.strip('?'), '/weights/w: its type is not known; allowed: float32, float64')
+for kind in ('i4', 'u2', 'u1', 'c8', 'S3', '?'):
+    @bad('type-' + kind.strip('?'), '/weights/w: its type is not known; allowed: float32, float64, float16')
     def _(f): f['weights/w'] = np.zeros((3, 2), dtype=kind)
 @bad('type-compound', '/weights/w: its type is not known')
 def _(f): f['weights/w'] = np.zeros(3, dtype=[('a', 'f4'), ('b', 'f4')])
 @bad('type-array', '/weights/w: its type is not known')
 def _(f): f.create_dataset('weights/w', shape=(3,), dtype=np.dtype(('f4', (2,))))
-@bad('type-bfloat16', '/weights/w: its type is not known')
+@bad('type-16-bits', '/weights/w: its type is not known')
 def _(f):
-    t = h5py.h5t.IEEE_F32LE.copy(); t.set_fields(15, 7, 8, 0, 7); t.set_size(2); t.set_ebias(127)
+    t = h5py.h5t.IEEE_F32LE.copy(); t.set_fields(15, 9, 6, 0, 9); t.set_size(2); t.set_ebias(31)
     f.create_group('weights'); h5py.h5d.create(f['weights'].id, b'w', t, h5py.h5s.create_simple((3, 2)))
 @bad('rows-differ', '/weights/w has 3 rows, others have 4')
 def _(f): good(f); f['weights/v'] = np.zeros((4, 2), dtype='f4')

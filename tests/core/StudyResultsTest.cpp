@@ -56,11 +56,8 @@ TEST(LiveResults, CopiesShareWhatDoesNotChange) {
     const auto run = tinyRun(study.runs[2], 2);
     RunWriter writer(study.runFile(study.runs[2]), test::schemaOf(run));
     const auto append = [&](std::size_t from, std::size_t to) {
-        for (std::size_t i = from; i < to; ++i) {
-            auto row = writer.nextRow();
-            test::fill(*row, run, run.rows[i]);
-            writer.append(std::move(row));
-        }
+        for (std::size_t i = from; i < to; ++i)
+            writer.append(test::filled(run, run.rows[i]));
     };
     LiveResults live(study);
     append(0, 1);
