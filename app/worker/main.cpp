@@ -50,8 +50,8 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
     Clock::time_point lastSent{};
     const TrainingObserver observer{
         .started =
-            [&](std::int64_t steps, int threads) {
-                events.send(WorkerStarted{steps, threads});
+            [&](std::int64_t steps, int threads, std::uint64_t recordedBytes) {
+                events.send(WorkerStarted{steps, threads, recordedBytes});
                 start = Clock::now();
             },
         .stepped =
@@ -66,7 +66,9 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
     WorkerEnded end;
     try {
         const WorkerRequest request = parseRequest(line);
-        TrainingOutput output{request.file, request.referenceFile};
+        TrainingOutput output{.file = request.file,
+                              .referenceFile = request.referenceFile,
+                              .trialSteps = request.trialSteps};
         if (request.stream == StreamUse::Compare)
             output.referenceStream = streamDescriptor;
         if (request.stream == StreamUse::Feed)

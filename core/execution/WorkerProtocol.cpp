@@ -24,7 +24,8 @@ std::string toLine(const WorkerRequest& request) {
         return Json{{"run", Json::parse(toJson(request.config))},
                     {"file", request.file.string()},
                     {"reference_file", request.referenceFile.string()},
-                    {"stream", streamUses[static_cast<std::size_t>(request.stream)]}}
+                    {"stream", streamUses[static_cast<std::size_t>(request.stream)]},
+                    {"trial_steps", request.trialSteps}}
             .dump();
     } catch (const Json::exception& error) { // a name that is no UTF-8
         throw ExecutionError(fmt::format("{}: can't be handed to a worker: {}", request.file.string(), error.what()));
@@ -34,7 +35,7 @@ std::string toLine(const WorkerRequest& request) {
 std::string toLine(const WorkerEvent& event) {
     struct Visitor {
         Json operator()(const WorkerStarted& e) const {
-            return {{"event", "started"}, {"steps", e.steps}, {"threads", e.threads}};
+            return {{"event", "started"}, {"steps", e.steps}, {"threads", e.threads}, {"recorded_bytes", e.recordedBytes}};
         }
         Json operator()(const WorkerStepped& e) const { // a loss that is no number travels as null
             return {{"event", "step"}, {"step", e.step}, {"loss", e.loss}};
@@ -56,7 +57,8 @@ WorkerRequest parseRequest(std::string_view line) {
         if (use == std::end(streamUses))
             throw ExecutionError("the worker's request is not understood: stream must be none, compare or feed");
         return {runConfigFromJson(in.at("run").dump()), in.at("file").get<std::string>(),
-                in.value("reference_file", ""), static_cast<StreamUse>(use - std::begin(streamUses))};
+                in.value("reference_file", ""), static_cast<StreamUse>(use - std::begin(streamUses)),
+                in.value("trial_steps", std::int64_t{0})};
     } catch (const Json::exception& error) {
         throw ExecutionError(fmt::format("the worker's request is not understood: {}", error.what()));
     }
@@ -67,7 +69,8 @@ WorkerEvent parseEvent(std::string_view line) {
         const Json in = Json::parse(line);
         const auto name = in.at("event").get<std::string>();
         if (name == "started")
-            return WorkerStarted{in.at("steps").get<std::int64_t>(), in.at("threads").get<int>()};
+            return WorkerStarted{in.at("steps").get<std::int64_t>(), in.at("threads").get<int>(),
+                                 in.at("recorded_bytes").get<std::uint64_t>()};
         if (name == "step") {
             const Json& loss = in.at("loss");
             return WorkerStepped{in.at("step").get<std::int64_t>(),

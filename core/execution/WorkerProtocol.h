@@ -27,11 +27,13 @@ struct WorkerRequest {
     std::filesystem::path file; ///< run file to write; empty: train without recording
     std::filesystem::path referenceFile{}; ///< StreamUse::Compare: the recording of the reference
     StreamUse stream = StreamUse::None;
+    std::int64_t trialSteps = 0; ///< to end after so many steps, to see how long they take; 0: all
 };
 
 struct WorkerStarted {
     std::int64_t steps = 0;
     int threads = 0; ///< what the run really got
+    std::uint64_t recordedBytes = 0; ///< size of the run file, without its metadata
 };
 struct WorkerStepped {
     std::int64_t step = 0;

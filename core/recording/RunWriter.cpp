@@ -28,25 +28,6 @@ constexpr std::size_t mostRowsInFlight = 3;
 
 std::span<const std::byte> bytesOf(const auto& range) { return std::as_bytes(std::span(range)); }
 
-/// What the values of all rows take; the file is a little larger.
-std::uint64_t valueBytes(const RunSchema& schema) {
-    const RecordConfig& record = schema.config.record;
-    std::uint64_t row = 0, others = 0;
-    for (const TensorInfo& tensor : schema.parameters) {
-        if (record.weights == "full")
-            row += tensor.bytes();
-        if (record.weights == "sample")
-            row += std::min(tensor.elements(), static_cast<std::uint64_t>(record.sampleSize)) * sizeBytes(tensor.dtype);
-        if (record.gradients == "full")
-            row += tensor.bytes();
-    }
-    for (const ExtraDataset& extra : schema.extras) {
-        const std::uint64_t bytes = TensorInfo{extra.path, extra.dtype, extra.shape}.bytes();
-        (extra.steps.empty() ? row : others) += extra.steps.empty() ? bytes : bytes * extra.steps.size();
-    }
-    return row * schema.steps.size() + others;
-}
-
 /// The elements of a tensor that are sampled, one behind the other.
 std::vector<std::byte> gathered(std::span<const std::byte> values, const std::vector<std::uint64_t>& index,
                                 std::size_t size) {
@@ -90,6 +71,24 @@ struct RunWriter::Implementation {
     void write(RunRow& row);
     void drain(std::unique_lock<std::mutex>& held);
 };
+
+std::uint64_t valueBytes(const RunSchema& schema) {
+    const RecordConfig& record = schema.config.record;
+    std::uint64_t row = 0, others = 0;
+    for (const TensorInfo& tensor : schema.parameters) {
+        if (record.weights == "full")
+            row += tensor.bytes();
+        if (record.weights == "sample")
+            row += std::min(tensor.elements(), static_cast<std::uint64_t>(record.sampleSize)) * sizeBytes(tensor.dtype);
+        if (record.gradients == "full")
+            row += tensor.bytes();
+    }
+    for (const ExtraDataset& extra : schema.extras) {
+        const std::uint64_t bytes = TensorInfo{extra.path, extra.dtype, extra.shape}.bytes();
+        (extra.steps.empty() ? row : others) += extra.steps.empty() ? bytes : bytes * extra.steps.size();
+    }
+    return row * schema.steps.size() + others;
+}
 
 RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::make_unique<Implementation>()) {
     std::error_code ignored;

@@ -93,6 +93,9 @@ private:
 void recordOutcome(const std::filesystem::path& file, const RunConfig& config, RunState state,
                    std::string_view message);
 
+/// What the values of all rows take; the file is a little larger.
+std::uint64_t valueBytes(const RunSchema& schema);
+
 /// Positions of the elements that weights = "sample" keeps of a tensor, rising; the same for every run.
 std::vector<std::uint64_t> sampledElements(const TensorInfo& tensor, std::int64_t sampleSize);
 

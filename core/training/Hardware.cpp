@@ -58,6 +58,9 @@ void applyThreads(std::string_view setting, int threads) {
         throw SettingMismatch(fmt::format("{} = {}: LibTorch reports {}", setting, threads, at::get_num_threads()));
     if (const std::optional<int> openmp = openmpThreads(); openmp && *openmp != threads)
         throw SettingMismatch(fmt::format("{} = {}: OpenMP reports {}", setting, threads, *openmp));
+    // nor does it take back what it had before where the count is 1, and without OpenMP it is never told
+    if (const std::optional<int> blas = openblasThreads(); blas && *blas != threads)
+        setOpenblasThreads(threads);
     if (const std::optional<int> blas = openblasThreads(); blas && *blas != threads)
         throw Unavailable(fmt::format("{} = {}: the BLAS in use keeps to {}{}", setting, threads, *blas,
                                       openblasConfig().value_or("").find("USE_OPENMP") == std::string::npos

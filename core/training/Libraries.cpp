@@ -58,6 +58,10 @@ std::optional<std::string> onednnVersion() {
 std::optional<std::string> openblasCore() { return callText("openblas_get_corename"); }
 std::optional<std::string> openblasConfig() { return callText("openblas_get_config"); }
 std::optional<int> openblasThreads() { return callInt("openblas_get_num_threads"); }
+void setOpenblasThreads(int count) {
+    if (auto* function = exported<void(int)>("openblas_set_num_threads"))
+        function(count);
+}
 std::optional<int> openmpThreads() { return callInt("omp_get_max_threads"); }
 
 std::string blasLibrary() {

@@ -15,6 +15,7 @@ std::optional<std::string> onednnVersion();
 std::optional<std::string> openblasCore(); ///< "Haswell"
 std::optional<std::string> openblasConfig();
 std::optional<int> openblasThreads();
+void setOpenblasThreads(int count);         ///< does nothing where BLAS is no OpenBLAS
 std::optional<int> openmpThreads();
 
 /// The file whose sgemm_ this process calls; "" if there is none.

@@ -117,7 +117,10 @@ Recorder::Recorder(const std::filesystem::path& file, Recorded recorded, std::in
     planOptimizerState();
     planActivationsAndSigns(steps);
     planMetrics();
-    m_writer = std::make_unique<RunWriter>(file, schema());
+    const RunSchema planned = schema();
+    m_recordedBytes = valueBytes(planned);
+    if (!file.empty())
+        m_writer = std::make_unique<RunWriter>(file, planned);
 }
 
 RunSchema Recorder::schema() const {
@@ -183,7 +186,9 @@ void Recorder::planMetrics() {
     m_extras.push_back({"/comparison/ulp_histogram", DType::UInt64, {ulpBinCount}, {}});
 }
 
-bool Recorder::isRecorded(std::int64_t step) const { return std::ranges::binary_search(m_steps, step); }
+bool Recorder::isRecorded(std::int64_t step) const {
+    return std::ranges::binary_search(m_steps, step);
+}
 
 void Recorder::beforeForward(std::int64_t step) {
     m_isListening = m_firstRelu > m_firstActivation &&
@@ -196,10 +201,13 @@ void Recorder::beforeForward(std::int64_t step) {
 
 void Recorder::beforeUpdate() {
     m_recorded.network.onActivation = nullptr;
-    m_writer->waitUntilWritten();
+    if (m_writer)
+        m_writer->waitUntilWritten();
 }
 
 void Recorder::record(std::int64_t step, RunRow row) {
+    if (!m_writer)
+        return;
     for (const torch::Tensor& parameter : m_recorded.parameters) {
         row.weights.push_back(valuesOf(parameter));
         // nothing changes a gradient after this: the optimizer only reads it, and each step makes new ones
@@ -279,6 +287,9 @@ void Recorder::addMetrics(std::int64_t step, RunRow& row) {
         extra, kept(std::vector<std::uint64_t>(measured.ulpHistogram.begin(), measured.ulpHistogram.end())));
 }
 
-void Recorder::finish(RunState state, std::string_view message) { m_writer->finish(state, message); }
+void Recorder::finish(RunState state, std::string_view message) {
+    if (m_writer)
+        m_writer->finish(state, message);
+}
 
 } // namespace driftscope

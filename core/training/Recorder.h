@@ -48,11 +48,13 @@ TensorValues valuesOf(const torch::Tensor& tensor);
 
 class Recorder {
 public:
-    /// Creates the file. Throws RecordingError.
+    /// Creates the file; without a name, nothing is recorded. Throws RecordingError.
     Recorder(const std::filesystem::path& file, Recorded recorded, std::int64_t steps,
              std::optional<ReferenceReplay> replay);
 
     [[nodiscard]] bool isRecorded(std::int64_t step) const;
+    /// What the values of all rows take on the disk.
+    [[nodiscard]] std::uint64_t recordedBytes() const { return m_recordedBytes; }
 
     /// To be called before a step's forward passes: listens to the network if the step's activations are kept.
     void beforeForward(std::int64_t step);
@@ -86,7 +88,8 @@ private:
     torch::Tensor m_probe; ///< inputs of the ReLU probe
     std::vector<ExtraDataset> m_extras;
     std::size_t m_firstActivation = 0, m_firstRelu = 0, m_firstMetric = 0; ///< positions in m_extras
-    std::unique_ptr<RunWriter> m_writer;
+    std::uint64_t m_recordedBytes = 0;
+    std::unique_ptr<RunWriter> m_writer; ///< none without a file
 };
 
 } // namespace driftscope

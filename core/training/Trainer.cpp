@@ -87,8 +87,8 @@ public:
         const std::int64_t total = steps();
         try {
             open(total);
-            m_observer.started(total, threadCount());
-            const RunState state = loop(total);
+            m_observer.started(total, threadCount(), m_recorder->recordedBytes());
+            const RunState state = loop(m_output.trialSteps > 0 ? std::min(m_output.trialSteps, total) : total);
             finish(state, "");
             return state;
         } catch (const c10::Error& error) {
@@ -118,8 +118,6 @@ private:
 
     void open(std::int64_t total) {
         m_recordedSteps = recordedSteps(m_config.record, total);
-        if (m_output.file.empty())
-            return;
         std::optional<ReferenceReplay> replay;
         if (m_output.referenceStream >= 0)
             replay = {m_output.referenceStream, m_output.referenceFile};
@@ -164,27 +162,24 @@ private:
                 weights.push_back(valuesOf(parameter));
             writeStreamedRow(m_output.stream, step, weights);
         }
-        if (m_recorder)
-            m_recorder->record(step, std::move(row));
+        m_recorder->record(step, std::move(row));
     }
 
     /// One update. Returns the loss over the batch.
     double trainStep(std::int64_t step) {
         const auto start = Clock::now();
         Batch batch = m_loader.next();
-        const bool isRecorded = m_recorder && m_recorder->isRecorded(step);
+        const bool isRecorded = m_recorder->isRecorded(step);
         RunRow row;
         if (isRecorded)
             row.batchDigest = digestOfBatch(batch);
         batch.inputs = batch.inputs.to(m_device);
         batch.targets = batch.targets.to(m_device);
-        if (m_recorder)
-            m_recorder->beforeForward(step);
+        m_recorder->beforeForward(step);
         m_optimizer->zeroGradients();
         const StepOutcome outcome = computeGradient(batch);
         const auto waiting = Clock::now();
-        if (m_recorder)
-            m_recorder->beforeUpdate();
+        m_recorder->beforeUpdate();
         const auto waited = Clock::now() - waiting;
         m_optimizer->step();
         if (isRecorded) {

@@ -14,7 +14,7 @@ namespace driftscope {
 
 /// What a training tells whoever started it. All called on the trainer's thread.
 struct TrainingObserver {
-    std::function<void(std::int64_t steps, int threads)> started;
+    std::function<void(std::int64_t steps, int threads, std::uint64_t recordedBytes)> started;
     std::function<void(std::int64_t step, double loss)> stepped;
     std::function<bool()> isStopped; ///< asked before each step; true ends the run as cancelled
 };
@@ -24,6 +24,7 @@ struct TrainingOutput {
     std::filesystem::path file;          ///< run file, which must not exist; empty: none is written
     std::filesystem::path referenceFile; ///< [record] weights = "metrics": the recording of the reference
     int referenceStream = -1;            ///< and a stream of its weights, trained again; −1: none
+    std::int64_t trialSteps = 0;         ///< ends after so many steps; 0: all
     int stream = -1;                     ///< a stream for another run to compare with; −1: none
 };
 
