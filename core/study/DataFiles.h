@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which files in a folder make a data set that Driftscope reads.
+// Which files make a data set that Driftscope reads.
 #pragma once
 
 #include "study/RunConfig.h"
@@ -17,6 +17,9 @@ std::filesystem::path findIdxFile(const std::filesystem::path& folder, const std
 /// data_batch_N.bin, plain or .gz; empty if none.
 std::filesystem::path findCifarFile(const std::filesystem::path& folder, int batch);
 
+/// CIFAR-100's train.bin, plain or .gz; empty if none.
+std::filesystem::path findCifar100File(const std::filesystem::path& folder);
+
 /// Data that is missing or malformed: names the file, what was expected and how to get it.
 struct DataError : StudyError {
     using StudyError::StudyError;
@@ -25,11 +28,11 @@ struct DataError : StudyError {
 /// The folder that the configuration reads: its path, or where Debian installs the data set.
 std::filesystem::path dataFolder(const DataConfig& config);
 
-/// Throws DataError if the files that the configuration needs are not there.
+/// Throws DataError if the files that the configuration needs are not there, or are not named as their kind is.
 void requireDataFiles(const DataConfig& config);
 
-/// The data kind, "idx" or "cifar10", that a folder's files make. Throws DataError that says what is
-/// looked for.
-std::string detectDataKind(const std::filesystem::path& folder);
+/// The data kind that a file's ending says, there or not ("npy", "safetensors" or "text"), or that a folder's
+/// files make ("idx", "cifar10" or "cifar100"). Throws DataError that says what is looked for.
+std::string detectDataKind(const std::filesystem::path& path);
 
 } // namespace driftscope

@@ -69,8 +69,9 @@ void checkNumber(const SettingSpec& spec, double number) {
 [[noreturn]] void wrongType(const SettingSpec& spec, std::string_view given) {
     static constexpr std::string_view names[] = {"true or false", "an integer", "a number", "text", "a list of integers",
                                                  "a list of numbers"};
-    throw StudyError(fmt::format("{} = {}: expected {}", spec.key, given,
-                                 names[static_cast<std::size_t>(spec.type)]));
+    throw StudyError(fmt::format("{} = {}: expected {}{}{}", spec.key, given,
+                                 names[static_cast<std::size_t>(spec.type)], takesWords(spec) ? ", or one of: " : "",
+                                 takesWords(spec) ? fmt::format("{}", fmt::join(spec.choices, ", ")) : ""));
 }
 
 } // namespace

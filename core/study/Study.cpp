@@ -88,6 +88,8 @@ std::vector<RunConfig> expand(const Study& study) {
             RunConfig twin = runs[i];
             twin.isTwin = true;
             twin.train.dtype = "float64";
+            twin.train.autocast = false; // fewer bits are what the twin does without
+            twin.train.tf32 = "off";
             twin.id += "~float64";
             runs.push_back(std::move(twin));
         }

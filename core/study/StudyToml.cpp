@@ -44,8 +44,8 @@ public:
         for (const std::string_view section : {"model", "data", "train", "record"})
             readSection(section, root[section].as_table());
         readAxes(root["axes"].as_table(), "");
-        resolvePaths();
         readStudy(root["study"].as_table());
+        resolvePaths(); // the reference's too
         at(root["axes"].node() ? *root["axes"].node() : static_cast<toml::node&>(root),
            [&] { expand(m_study); });
         return std::move(m_study);
@@ -82,27 +82,26 @@ private:
         }
     }
 
-    /// Data paths are relative to the study's folder.
+    /// Paths are relative to the study's folder.
     void resolvePaths() {
-        const auto resolve = [this](std::string& path) {
-            if (path.empty() || fs::path(path).is_absolute())
+        const auto resolve = [this](std::string_view key, std::string& path) {
+            if (path.empty() || (key == "blas" && path == "system") || fs::path(path).is_absolute())
                 return;
             std::error_code error;
             const fs::path joined = fs::absolute(m_source, error).parent_path() / path;
             const fs::path canonical = fs::weakly_canonical(joined, error);
             path = error ? joined.lexically_normal().string() : canonical.string();
         };
-        resolve(m_study.base.data.path);
-        resolve(m_study.base.data.targets);
-        resolve(m_study.base.model.path);
-        if (m_study.base.train.blas != "system")
-            resolve(m_study.base.train.blas);
+        resolve("path", m_study.base.data.path);
+        resolve("targets", m_study.base.data.targets);
+        resolve("model.path", m_study.base.model.path);
+        resolve("blas", m_study.base.train.blas);
         for (Axis& axis : m_study.axes)
-            if (axis.key == "path" || axis.key == "model.path" || axis.key == "targets") {
+            if (axis.key == "path" || axis.key == "model.path" || axis.key == "targets" || axis.key == "blas") {
                 for (SettingValue& value : axis.values)
-                    resolve(std::get<std::string>(value));
+                    resolve(axis.key, std::get<std::string>(value));
                 const auto reference = std::ranges::find(m_study.reference, axis.key, &Assignment::key);
-                resolve(std::get<std::string>(reference->value));
+                resolve(axis.key, std::get<std::string>(reference->value));
             }
     }
 

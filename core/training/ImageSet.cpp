@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t cifarSide = 32;
+constexpr std::int64_t mostBytes = std::int64_t{1} << 36;
 
 /// Reads a file that may be gzip-compressed; zlib passes plain files through.
 class InputFile {
@@ -96,7 +97,7 @@ ImageSet loadIdx(const DataConfig& config, const std::string& name) {
                                     imagePath.string(), count, set.height, set.width));
     set.samples = limited(count, config);
     const std::int64_t imageBytes = set.height * set.width;
-    if (set.samples > (std::int64_t{1} << 36) / imageBytes)
+    if (set.samples > mostBytes / imageBytes)
         throw DataError(fmt::format("{}: more than 64 GiB of images; use [data] limit", imagePath.string()));
 
     InputFile labels(labelPath);
@@ -115,36 +116,48 @@ ImageSet loadIdx(const DataConfig& config, const std::string& name) {
     return set;
 }
 
-/// CIFAR-10's binary version: a label byte, then 3 × 32 × 32 pixel bytes, per sample.
+/// One file of CIFAR's binary versions: per sample a byte for each label, of which the last counts, then
+/// 3 × 32 × 32 pixel bytes. `labelCounts` says how many values each label has.
+void appendCifar(ImageSet& set, const fs::path& path, std::span<const int> labelCounts, std::int64_t wanted) {
+    constexpr std::size_t imageBytes = 3 * cifarSide * cifarSide;
+    InputFile file(path);
+    while (set.samples < wanted && !file.isAtEnd()) {
+        std::uint8_t label = 0;
+        for (const int count : labelCounts) {
+            file.read({&label, 1}, "labels");
+            if (label >= count)
+                throw DataError(fmt::format("{}: label {} of sample {}: allowed is 0 … {}; is it the binary version?",
+                                            path.string(), label, set.samples, count - 1));
+        }
+        set.labels.push_back(label);
+        const std::size_t start = set.pixels.size();
+        set.pixels.resize(start + imageBytes);
+        file.read(std::span(set.pixels).subspan(start), "pixels");
+        ++set.samples;
+    }
+}
+
 ImageSet loadCifar(const DataConfig& config) {
+    static constexpr std::array cifar10{10};
+    static constexpr std::array cifar100{20, 100}; // a coarse label before the fine one
+    const bool isCifar10 = config.kind == "cifar10";
     const fs::path folder(config.path);
     ImageSet set;
     set.channels = 3;
     set.height = set.width = cifarSide;
-    set.classes = 10;
-    constexpr std::size_t imageBytes = 3 * cifarSide * cifarSide;
+    set.classes = isCifar10 ? 10 : 100;
     const std::int64_t wanted = config.limit.value_or(std::numeric_limits<std::int64_t>::max());
-    for (int batch = 1; batch <= 5 && set.samples < wanted; ++batch) {
+    if (!isCifar10)
+        appendCifar(set, findCifar100File(folder), cifar100, wanted);
+    for (int batch = 1; isCifar10 && batch <= 5 && set.samples < wanted; ++batch) {
         const fs::path path = findCifarFile(folder, batch);
         if (path.empty())
             break; // part of the data set is fine, and said in the description
-        InputFile file(path);
-        while (set.samples < wanted && !file.isAtEnd()) {
-            std::uint8_t label = 0;
-            file.read({&label, 1}, "labels");
-            if (label > 9)
-                throw DataError(fmt::format("{}: label {} of sample {}: allowed is 0 … 9; is it the binary version?",
-                                            path.string(), label, set.samples));
-            set.labels.push_back(label);
-            const std::size_t start = set.pixels.size();
-            set.pixels.resize(start + imageBytes);
-            file.read(std::span(set.pixels).subspan(start), "pixels");
-            ++set.samples;
-        }
+        appendCifar(set, path, cifar10, wanted);
     }
     if (set.samples == 0)
-        throw DataError(fmt::format("{}: data_batch_1.bin is empty", folder.string()));
-    set.description = fmt::format("CIFAR-10, {} samples from {}", set.samples, folder.string());
+        throw DataError(fmt::format("{}: {} is empty", folder.string(), isCifar10 ? "data_batch_1.bin" : "train.bin"));
+    set.description = fmt::format("CIFAR-{}, {} samples from {}", set.classes, set.samples, folder.string());
     return set;
 }
 
@@ -174,7 +187,8 @@ ImageSet makeSynthetic(const DataConfig& config) {
     return set;
 }
 
-/// Pads with zeros around the image and repeats a single channel.
+} // namespace
+
 ImageSet fitted(ImageSet set, const std::vector<std::int64_t>& shape) {
     const std::int64_t channels = shape[0], height = shape[1], width = shape[2];
     if (channels == set.channels && height == set.height && width == set.width)
@@ -183,6 +197,9 @@ ImageSet fitted(ImageSet set, const std::vector<std::int64_t>& shape) {
         throw DataError(fmt::format("[data] shape = {}: samples of {}x{}x{} can be padded to larger sides and a "
                                     "single channel repeated, nothing else",
                                     toText(shape), set.channels, set.height, set.width));
+    if (channels > mostBytes / height / width / set.samples)
+        throw DataError(fmt::format("[data] shape = {}: {} samples of it are more than 64 GiB; use [data] limit",
+                                    toText(shape), set.samples));
     ImageSet result = set;
     result.channels = channels;
     result.height = height;
@@ -202,14 +219,12 @@ ImageSet fitted(ImageSet set, const std::vector<std::int64_t>& shape) {
     return result;
 }
 
-} // namespace
-
 ImageSet loadImages(const DataConfig& config) {
     if (config.kind == "synthetic")
         return makeSynthetic(config);
     requireDataFiles(config);
-    ImageSet set = config.kind == "cifar10" ? loadCifar(config)
-                                            : loadIdx(config, config.kind == "idx" ? "IDX" : "Fashion-MNIST");
+    const bool isCifar = config.kind == "cifar10" || config.kind == "cifar100";
+    ImageSet set = isCifar ? loadCifar(config) : loadIdx(config, config.kind == "idx" ? "IDX" : "Fashion-MNIST");
     return config.shape.empty() ? set : fitted(std::move(set), config.shape);
 }
 

@@ -24,4 +24,8 @@ struct ImageSet {
 /// Throws DataError.
 ImageSet loadImages(const DataConfig& config);
 
+/// Zeros around the images, and a single channel repeated, to `shape`: channels, height, width. Labels and
+/// description are kept, the latter with what was done. Throws DataError if the shape asks for anything else.
+ImageSet fitted(ImageSet set, const std::vector<std::int64_t>& shape);
+
 } // namespace driftscope

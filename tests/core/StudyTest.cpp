@@ -129,11 +129,14 @@ TEST(Study, IdsFitAFileNameWithManyAxes) {
         if (spec.canBeAxis && spec.key != "epochs" && spec.key != "momentum" &&
             spec.key != "steps") {
             RunConfig run;
+            run.model.headSeed = 9007199254740992;
+            run.model.projection = 65536;
+            run.data.mean = run.data.std = {0.12345678901234567, 0.12345678901234567, 0.12345678901234567};
             run.data.shape = {3, 65536, 65536};
             run.data.limit = 1000000;
             run.data.path = "/a/very/long/path/to/some/data/set/somewhere";
             run.data.seed = run.train.orderSeed = run.train.seed = 9007199254740992;
-            run.train.threads = 1000;
+            run.train.threads = run.train.interopThreads = run.train.initThreads = 1000;
             run.train.learningRate = run.train.weightDecay = 0.12345678901234567;
             const SettingValue value = spec.get(run);
             std::string text = toText(value);
