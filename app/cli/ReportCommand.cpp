@@ -73,7 +73,7 @@ std::vector<std::string> tableRow(const RunResult& run) {
     std::vector<std::string> row{label(run.config), std::string(run.state ? nameOf(*run.state) : "not run")};
     if (!run.reference) {
         row.emplace_back(run.rows > 0 ? "the reference" : run.message);
-    } else if (!run.comparison || run.comparison->rows() == 0) {
+    } else if (!run.comparison || run.comparison->rows() == 0 || run.state == RunState::Unavailable) {
         row.push_back(run.message.empty() ? run.comparisonProblem : run.message);
     } else {
         const RunComparison& comparison = *run.comparison;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "Command.h"
+#include "DryRun.h"
 #include "ProgressLine.h"
 
 #include "analysis/StudyResults.h"
@@ -8,6 +9,7 @@
 #include "study/DataFiles.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +28,9 @@ struct Options {
     std::string output;
     std::string data;
     std::vector<std::string> overrides;
+    std::vector<std::string> only;
     int jobs = 0;
+    int timeLimit = 0; ///< seconds; 0: none
     bool resume = false;
     bool dryRun = false;
     bool json = false;
@@ -98,18 +102,31 @@ StudyFolder reopen(const std::filesystem::path& path, const Study& asked) {
     return folder;
 }
 
-void dryRun(const Study& study) {
-    std::vector<std::vector<std::string>> rows{{"run", "id", "role"}};
-    for (const RunConfig& run : expand(study))
-        rows.push_back({label(run), run.id, run.isTwin        ? "twin"
-                                            : run.isControl   ? "control"
-                                            : run.isReference ? "reference"
-                                                              : ""});
-    printTable(rows);
+/// Positions of the runs that have all of the settings named in --only, and of the references they need.
+/// Throws UsageError if there are none.
+std::vector<std::size_t> chosenRuns(const std::vector<RunConfig>& runs, const std::vector<std::string>& only) {
+    std::vector<std::size_t> chosen;
+    for (std::size_t i = 0; i < runs.size(); ++i)
+        if (runs[i].isReference || std::ranges::all_of(only, [&](const std::string& text) {
+                const std::size_t equals = text.find('=');
+                if (equals == std::string::npos)
+                    return runs[i].id == text;
+                const SettingSpec& spec = settingNamed(text.substr(0, equals));
+                return spec.get(runs[i]) == parseValue(spec, text.substr(equals + 1));
+            }))
+            chosen.push_back(i);
+    if (!only.empty() && std::ranges::all_of(chosen, [&](std::size_t i) { return runs[i].isReference; }))
+        throw UsageError(fmt::format("--only {}: no run but the reference is like that; --dry-run lists them",
+                                     fmt::join(only, " --only ")));
+    return chosen;
 }
 
 void printSummary(const StudyFolder& folder, const std::vector<RunStatus>& statuses, bool json) {
     if (!json) {
+        const auto largest = std::ranges::max_element(statuses, {}, &RunStatus::peakMemoryBytes);
+        if (largest != statuses.end() && largest->peakMemoryBytes > 0)
+            fmt::print(stderr, "most memory: {} by {}\n", byteText(static_cast<double>(largest->peakMemoryBytes)),
+                       label(folder.runs[largest->run]));
         fmt::print("{}\n", folder.path.string());
         return;
     }
@@ -127,29 +144,35 @@ void printSummary(const StudyFolder& folder, const std::vector<RunStatus>& statu
 
 int run(const Options& options) {
     const Study study = prepare(options);
-    if (options.dryRun) {
-        dryRun(study);
-        return Done;
-    }
+    const std::vector<std::size_t> chosen = chosenRuns(expand(study), options.only);
     const std::filesystem::path worker = findWorker();
+    if (options.dryRun)
+        return dryRun(study, chosen, worker, options.json);
     const std::filesystem::path path = options.output.empty() ? study.name : options.output;
     const StudyFolder folder = options.resume && std::filesystem::exists(path) ? reopen(path, study)
                                                                                : createStudyFolder(path, study);
-    const std::vector<std::size_t> unfinished = folder.unfinishedRuns();
+    std::vector<std::size_t> unfinished = folder.unfinishedRuns();
+    std::erase_if(unfinished, [&](std::size_t run) { return std::ranges::find(chosen, run) == chosen.end(); });
     folder.clearRuns(unfinished);
     const int cores = availableCores();
     std::vector<RunStatus> statuses(folder.runs.size());
-    for (RunStatus& status : statuses)
-        status.state = RunState::Finished;
+    for (std::size_t i = 0; i < statuses.size(); ++i) {
+        statuses[i].run = i;
+        if (std::ranges::find(chosen, i) != chosen.end())
+            statuses[i].state = RunState::Finished;
+    }
     if (!unfinished.empty())
-        supervise(folder, {worker, cores, options.jobs > 0 ? options.jobs : cores, unfinished}, statuses);
+        supervise(folder,
+                  {worker, cores, options.jobs > 0 ? options.jobs : cores, unfinished,
+                   std::chrono::seconds(options.timeLimit)},
+                  statuses);
 
     saveResults(loadResults(folder, cores));
     printSummary(folder, statuses, options.json);
     if (interrupted)
         return Interrupted;
     const bool allFinished =
-        std::ranges::all_of(statuses, [](const RunStatus& status) { return status.state == RunState::Finished; });
+        std::ranges::all_of(chosen, [&](std::size_t run) { return statuses[run].state == RunState::Finished; });
     return allFinished ? Done : RunsMissing;
 }
 
@@ -168,7 +191,13 @@ void addRun(CLI::App& app, int& exitCode) {
         ->check(CLI::Range(1, 1024));
     command->add_flag("--resume", options->resume,
                       "Go on with the study in the folder: keep finished runs, run the others again");
-    command->add_flag("-n,--dry-run", options->dryRun, "Only list the runs");
+    command->add_option("--only", options->only,
+                        "Only the runs with key=value, or of that id, and the reference; may be given again")
+        ->allow_extra_args(false);
+    command->add_option("--time-limit", options->timeLimit, "Seconds that a run may take; what takes longer has failed")
+        ->check(CLI::Range(1, 1 << 30));
+    command->add_flag("-n,--dry-run", options->dryRun,
+                      "Only list the runs, with the time and disk they would take: trains a few steps of each");
     command->add_flag("--json", options->json, "Summary as JSON");
     command->callback([options, &exitCode] { exitCode = run(*options); });
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "DryRun.h"
+
+#include "Command.h"
+
+#include "execution/RunManager.h"
+#include "execution/WorkerProcess.h"
+#include "study/DataFiles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <numeric>
+#include <unistd.h>
+
+namespace driftscope::cli {
+namespace {
+
+constexpr std::int64_t trialSteps = 5;
+
+struct Estimate {
+    WorkerEnded end;
+    std::int64_t steps = 0;
+    int threads = 1;
+    std::uint64_t bytes = 0;
+    double seconds = 0;
+};
+
+/// Trains a few steps. What the process takes before them counts once, the steps as often as there are.
+Estimate tryOut(const RunConfig& config, const std::filesystem::path& worker, const std::filesystem::path& log) {
+    Estimate estimate;
+    const auto start = std::chrono::steady_clock::now();
+    estimate.end = runWorker({worker, log}, {.config = config, .file = {}, .trialSteps = trialSteps}, {},
+                             [&](const WorkerEvent& event) {
+                                 if (const auto* started = std::get_if<WorkerStarted>(&event)) {
+                                     estimate.steps = started->steps;
+                                     estimate.threads = started->threads;
+                                     estimate.bytes = started->recordedBytes;
+                                 }
+                             });
+    const double all = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto tried = static_cast<double>(std::clamp<std::int64_t>(estimate.steps, 1, trialSteps));
+    const double perStep = estimate.end.trainingSeconds / tried;
+    estimate.seconds = all - estimate.end.trainingSeconds + perStep * static_cast<double>(estimate.steps);
+    return estimate;
+}
+
+std::string durationText(double seconds) {
+    if (seconds < 120)
+        return fmt::format("{:.0f} s", std::max(seconds, 1.0));
+    return seconds < 7200 ? fmt::format("{:.0f} min", seconds / 60) : fmt::format("{:.1f} h", seconds / 3600);
+}
+
+std::string roleOf(const RunConfig& run) {
+    return run.isTwin ? "twin" : run.isControl ? "control" : run.isReference ? "reference" : "";
+}
+
+} // namespace
+
+std::string byteText(double bytes) {
+    for (const char* unit : {"B", "kB", "MB", "GB"}) {
+        if (bytes < 1000)
+            return fmt::format("{:.3g} {}", bytes, unit);
+        bytes /= 1000;
+    }
+    return fmt::format("{:.3g} TB", bytes);
+}
+
+int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json) {
+    const std::vector<RunConfig> runs = expand(study);
+    for (const std::size_t i : chosen)
+        requireDataFiles(runs[i].data);
+    const int cores = availableCores();
+    const std::filesystem::path log =
+        std::filesystem::temp_directory_path() / fmt::format("driftscope-dry-run-{}.log", ::getpid());
+    std::vector<std::vector<std::string>> rows{{"run", "id", "role", "steps", "time", "disk"}};
+    Json list = Json::array();
+    double coreSeconds = 0, bytes = 0;
+    bool isComplete = true;
+    for (const std::size_t i : chosen) {
+        const Estimate estimate = tryOut(runs[i], worker, log);
+        const bool isPossible = estimate.end.state == RunState::Finished;
+        isComplete = isComplete && isPossible;
+        // a run measured as it goes trains the reference beside it
+        const double work = runs[i].record.weights == "metrics" && !runs[i].isReference ? 2 : 1;
+        if (isPossible) {
+            coreSeconds += work * estimate.seconds * std::min(estimate.threads, cores);
+            bytes += static_cast<double>(estimate.bytes);
+        }
+        rows.push_back({label(runs[i]), runs[i].id, roleOf(runs[i]), fmt::to_string(estimate.steps),
+                        isPossible ? durationText(estimate.seconds)
+                                   : fmt::format("{}: {}", nameOf(estimate.end.state), estimate.end.message),
+                        isPossible ? byteText(static_cast<double>(estimate.bytes)) : ""});
+        list.push_back({{"id", runs[i].id},
+                        {"label", label(runs[i])},
+                        {"role", roleOf(runs[i])},
+                        {"status", isPossible ? "possible" : nameOf(estimate.end.state)},
+                        {"reason", estimate.end.message},
+                        {"steps", estimate.steps},
+                        {"seconds", isPossible ? Json(estimate.seconds) : Json(nullptr)},
+                        {"bytes", isPossible ? Json(estimate.bytes) : Json(nullptr)}});
+    }
+    std::error_code ignored;
+    std::filesystem::remove(log, ignored);
+    const double seconds = coreSeconds / cores;
+    if (json) {
+        print({{"runs", list}, {"seconds", seconds}, {"bytes", bytes}});
+    } else {
+        printTable(rows);
+        fmt::print("\n{} runs, about {} on {} cores, {} on the disk\n", chosen.size(), durationText(seconds), cores,
+                   byteText(bytes));
+    }
+    return isComplete ? Done : RunsMissing;
+}
+
+} // namespace driftscope::cli
