@@ -118,5 +118,94 @@ class Recipes(ParityTest):
                             "axes": {"cpu_isa": isas}})
 
 
+class Networks(ParityTest):
+    """Initial weights, and those after 5 steps."""
+
+    def check(self, kind, out=None, shape=(3, 32, 32), data=None, accumulation=(1,), **model):
+        data = data or {"kind": "synthetic", "shape": list(shape), "samples": 32, "classes": 7, "seed": 4}
+        self.assert_parity({"model": {"kind": kind, **model}, "data": data,
+                            "train": {"steps": 5, "batch": 8, "optimizer": "sgd", "learning_rate": 0.05, "threads": 1},
+                            "record": {"every": 5}, "axes": {"accumulation": list(accumulation)}}, out=out or kind)
+
+
+HEAD = {"projection": 12, "projection_norm": True, "head_seed": 5}
+
+
+@needs_torch
+class Mlps(Networks):
+    def test_mlp(self):
+        self.check("mlp", shape=(3, 6, 5))
+        self.check("mlp", "all", (3, 6, 5), accumulation=(1, 2), hidden=[50, 30, 20], batch_norm=True, dropout=0.3)
+        self.check("mlp", "head", (3, 6, 5), hidden=[40], **HEAD)
+
+    def test_lenet(self):
+        self.check("lenet_300_100", shape=(1, 28, 28), accumulation=(1, 4), dropout=0.5)
+        self.check("lenet_300_100", "head", (1, 14, 14), projection=12)
+
+
+@needs_torch
+class CifarCnns(Networks):
+    def test_cifar_cnn(self):
+        self.check("cifar_cnn", "dropout", (3, 9, 11), accumulation=(1, 3), dropout=0.25)
+        self.check("cifar_cnn", "all", (3, 8, 8), batch_norm=True, dropout=0.25, **HEAD)
+
+
+@needs_torch
+class ResNet18(Networks):
+    def test_resnet18(self):
+        self.check("resnet18", accumulation=(1, 2))
+        self.check("resnet18", "head", (1, 40, 36), projection=32, head_seed=5)
+
+
+@needs_torch
+class ResNet50(Networks):
+    def test_resnet50(self):
+        self.check("resnet50")
+
+
+@needs_torch
+class VitTiny(Networks):
+    def test_vit_tiny(self):
+        self.check("vit_tiny", shape=(3, 16, 24), accumulation=(1, 2), dropout=0.1)
+
+
+@needs_torch
+class DeitSmall(Networks):
+    def test_deit_small(self):
+        self.check("deit_small", shape=(3, 64, 64), **HEAD)
+
+
+@needs_torch
+class LanguageModel(Networks):
+    def test_transformer(self):
+        path = self.folder / "text.txt"
+        path.write_text("".join(f"line {i} has {i * i} reasons, {'and more ' * (i % 4)}\n\n" for i in range(40)))
+        data = {"kind": "text", "path": str(path), "context": 32}
+        self.check("transformer", data=data, accumulation=(1, 2))
+        self.check("transformer", "small", data=data, width=24, depth=3, heads=3, dropout=0.2)
+
+
+@needs_torch
+class TorchScript(Networks):
+    def test_module_saved_from_python(self):
+        import torch
+        from torch import nn
+
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.linear = nn.Linear(6, 6)
+                self.gain = nn.Parameter(torch.ones(6))
+
+            def forward(self, x):
+                return self.linear(x) * self.gain
+
+        path = self.folder / "model.pt"
+        torch.manual_seed(3)
+        torch.jit.script(nn.Sequential(nn.Conv2d(3, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.AdaptiveAvgPool2d((1, 1)),
+                                       nn.Flatten(), Scaled(), nn.Dropout(0.2), nn.Linear(6, 7))).save(str(path))
+        self.check("torchscript", path=str(path), accumulation=(1, 2))
+
+
 if __name__ == "__main__":
     harness.main()

@@ -14,38 +14,8 @@ import h5py
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import nn
 
-
-class CifarCnn(nn.Module):
-    def __init__(self, channels, height, width, classes):
-        super().__init__()
-        self.conv1 = nn.Conv2d(channels, 32, 3, padding=1)
-        self.fc1 = nn.Linear(32 * (height // 2) * (width // 2), 128)
-        self.fc2 = nn.Linear(128, classes)
-
-    def forward(self, x):
-        x = F.max_pool2d(F.relu(self.conv1(x)), 2)
-        x = torch.flatten(x, 1)
-        x = F.relu(self.fc1(x))
-        return self.fc2(x)
-
-
-class LeNet300(nn.Module):
-    def __init__(self, channels, height, width, classes):
-        super().__init__()
-        self.fc1 = nn.Linear(channels * height * width, 300)
-        self.fc2 = nn.Linear(300, 100)
-        self.fc3 = nn.Linear(100, classes)
-
-    def forward(self, x):
-        x = torch.flatten(x, 1)
-        x = F.relu(self.fc1(x))
-        x = F.relu(self.fc2(x))
-        return self.fc3(x)
-
-
-MODELS = {"cifar_cnn": CifarCnn, "lenet_300_100": LeNet300}
+from models import MODELS
 
 
 def content(path):
@@ -55,9 +25,23 @@ def content(path):
     return gzip.decompress(Path(f"{path}.gz").read_bytes())
 
 
-def load(data):
-    """uint8 images n × c × h × w, int64 labels, number of classes."""
+def load_text(data, ignore_index):
+    """int64 tokens n × context, the tokens behind each of them, size of the vocabulary."""
+    context = data.get("context", 64)
+    lines = [line.removesuffix(b"\r")[:context + 1] for line in Path(data["path"]).read_bytes().split(b"\n")]
+    lines = [torch.tensor(list(line)) for line in lines if len(line) >= 2][:data.get("limit")]
+    tokens = torch.zeros(len(lines), context, dtype=torch.int64)
+    targets = torch.full_like(tokens, ignore_index)
+    for i, line in enumerate(lines):
+        tokens[i, :len(line) - 1], targets[i, :len(line) - 1] = line[:-1], line[1:]
+    return tokens, targets, 256
+
+
+def load(data, ignore_index):
+    """uint8 images n × c × h × w, int64 labels, number of classes; or what load_text gives."""
     kind = data["kind"]
+    if kind == "text":
+        return load_text(data, ignore_index)
     if kind == "synthetic":
         generator = torch.Generator().manual_seed(data.get("seed", 0))
         n, classes = data.get("samples", 1024), data.get("classes", 10)
@@ -110,34 +94,39 @@ def make_optimizer(train, parameters):
 def training(config, set_to_none):
     """Yields (step, model, what the step saw); step 0 is the state after initialisation."""
     train = config["train"]
-    images, labels, classes = load(config["data"])
+    ignore = train.get("ignore_index", -100)
+    samples, labels, classes = load(config["data"], ignore)
     torch.manual_seed(train.get("seed", 42))
-    model = MODELS[config["model"]["kind"]](*images.shape[1:], classes)
+    model = MODELS[config["model"]["kind"]](config["model"], samples.shape[1:], classes)
     dtype = getattr(torch, train.get("dtype", "float32"))
     if dtype == torch.float64:
         model = model.double()
     optimizer = make_optimizer(train, model.parameters())
-    per_epoch = -(-len(images) // train["batch"])
+    per_epoch = -(-len(samples) // train["batch"])
     steps = train["steps"] if "steps" in train else int(np.ceil(train["epochs"] * per_epoch))
     yield 0, model, None
-    for step, ids in zip(range(1, steps + 1), batches(train, len(images))):
-        inputs, targets = (images[ids].float() / 255).to(dtype), labels[ids]
+    for step, ids in zip(range(1, steps + 1), batches(train, len(samples))):
+        inputs, targets = samples[ids], labels[ids]
+        if inputs.dtype == torch.uint8:
+            inputs = (inputs.float() / 255).to(dtype)
         optimizer.zero_grad(set_to_none=True) if set_to_none else optimizer.zero_grad()
         accumulation = min(train.get("accumulation", 1), len(ids))
+        parts = torch.tensor_split(targets, accumulation)
+        counts = [(y != ignore).sum().item() for y in parts]
         total, correct = 0.0, 0
-        for x, y in zip(torch.tensor_split(inputs, accumulation), torch.tensor_split(targets, accumulation)):
-            output = model(x)
-            loss = F.cross_entropy(output, y)
-            if len(ids) % accumulation == 0:
+        for x, y, count in zip(torch.tensor_split(inputs, accumulation), parts, counts):
+            output, y = model(x).flatten(0, -2), y.flatten()
+            loss = F.cross_entropy(output, y, ignore_index=ignore)
+            if len(set(counts)) == 1:
                 loss = loss / accumulation
             else:
-                loss = loss * (len(x) / len(ids))
+                loss = loss * (count / sum(counts))
             loss.backward()
             total += loss.item()
             correct += (output.argmax(1) == y).sum().item()
         gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
         optimizer.step()
-        yield step, model, {"ids": ids.tolist(), "loss": total, "accuracy": correct / len(ids),
+        yield step, model, {"ids": ids.tolist(), "loss": total, "accuracy": correct / sum(counts),
                             "gradients": gradients}
 
 

@@ -41,8 +41,8 @@ public:
     /// int64 samples × tokens → samples × tokens × vocabulary
     torch::Tensor forward(torch::Tensor tokens) override {
         const torch::Tensor positions = torch::arange(tokens.size(1), tokens.options());
-        torch::Tensor x = observed("token_embedding", m_tokens(tokens)) +
-                          observed("position_embedding", m_positions(positions));
+        torch::Tensor x = observed("token_embedding", m_tokens(tokens));
+        x = x + observed("position_embedding", m_positions(positions));
         for (std::size_t i = 0; i < m_blocks.size(); ++i)
             x = m_blocks[i]->forward(*this, fmt::format("blocks.{}", i), x);
         return observed("head", linear(m_head, observed("norm", m_norm(x))));

@@ -12,11 +12,15 @@
 namespace driftscope {
 namespace {
 
-/// What went wrong, without LibTorch's addresses and stack.
-std::string firstLine(const std::exception& error) {
+/// What went wrong, in the one line that says it: the first, or the last where the interpreter has put the
+/// module's source before it.
+std::string summary(const std::exception& error) {
     const auto* ours = dynamic_cast<const c10::Error*>(&error);
-    const std::string text = ours ? ours->what_without_backtrace() : error.what();
-    return text.substr(0, text.find('\n'));
+    std::string text = ours ? ours->what_without_backtrace() : error.what();
+    if (!text.starts_with("The following operation failed in the TorchScript interpreter"))
+        return text.substr(0, text.find('\n'));
+    text.erase(text.find_last_not_of('\n') + 1);
+    return text.substr(text.rfind('\n') + 1);
 }
 
 /// Name and tensor of each, the first name only of a tensor that has several, as Python lists them.
@@ -59,7 +63,7 @@ private:
                 return m_module.forward({std::move(x)});
             } catch (const std::exception& error) {
                 throw StudyError(fmt::format("{}: the module failed on samples of shape [{}]: {}", m_path,
-                                             fmt::join(m_input, ", "), firstLine(error)));
+                                             fmt::join(m_input, ", "), summary(error)));
             }
         }();
         if (!value.isTensor())
@@ -83,7 +87,7 @@ std::shared_ptr<Network> loadTorchScript(const ModelConfig& model, const DataSha
         try {
             return torch::jit::load(model.path, torch::kCPU);
         } catch (const std::exception& error) {
-            throw StudyError(fmt::format("{}: not a TorchScript module ({}); {}", model.path, firstLine(error), remedy));
+            throw StudyError(fmt::format("{}: not a TorchScript module ({}); {}", model.path, summary(error), remedy));
         }
     }();
     auto network = std::make_shared<TorchScript>(model.path, std::move(module), data.input);
