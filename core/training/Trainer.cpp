@@ -91,16 +91,14 @@ public:
             const RunState state = loop(m_output.trialSteps > 0 ? std::min(m_output.trialSteps, total) : total);
             finish(state, "");
             return state;
-        } catch (const c10::Error& error) {
-            const std::string what = error.what_without_backtrace();
+        } catch (const std::exception& error) {
+            const auto* torchError = dynamic_cast<const c10::Error*>(&error);
+            const std::string what = torchError ? torchError->what_without_backtrace() : error.what();
             if (const std::string reason = missingAbility(what); !reason.empty()) {
                 finish(RunState::Unavailable, reason);
                 throw Unavailable(reason);
             }
             finish(RunState::Failed, what);
-            throw;
-        } catch (const std::exception& error) {
-            finish(RunState::Failed, error.what());
             throw;
         }
     }

@@ -82,6 +82,16 @@ def batches(train, samples):
         yield from torch.split(order, train["batch"])
 
 
+def micro_batches(train, samples):
+    """Their sizes: those of a complete batch, until the samples are used up."""
+    sizes, left = [], samples
+    for part in torch.tensor_split(torch.arange(train["batch"]), train.get("accumulation", 1)):
+        if left > 0:
+            sizes.append(min(len(part), left))
+            left -= sizes[-1]
+    return sizes
+
+
 def make_optimizer(train, parameters):
     name, lr, decay = train["optimizer"], train["learning_rate"], train.get("weight_decay", 0)
     if name == "sgd":
@@ -110,11 +120,12 @@ def training(config, set_to_none):
         if inputs.dtype == torch.uint8:
             inputs = (inputs.float() / 255).to(dtype)
         optimizer.zero_grad(set_to_none=True) if set_to_none else optimizer.zero_grad()
-        accumulation = min(train.get("accumulation", 1), len(ids))
-        parts = torch.tensor_split(targets, accumulation)
+        sizes = micro_batches(train, len(ids))
+        accumulation = len(sizes)
+        parts = torch.split(targets, sizes)
         counts = [(y != ignore).sum().item() for y in parts]
         total, correct = 0.0, 0
-        for x, y, count in zip(torch.tensor_split(inputs, accumulation), parts, counts):
+        for x, y, count in zip(torch.split(inputs, sizes), parts, counts):
             output, y = model(x).flatten(0, -2), y.flatten()
             loss = F.cross_entropy(output, y, ignore_index=ignore)
             if len(set(counts)) == 1:
