@@ -21,7 +21,7 @@ Json finalMetrics(const RunComparison& comparison, std::size_t scope) {
     return values;
 }
 
-Json toJson(const RunResult& run) {
+Json toJson(const StudyResults& results, const RunResult& run) {
     Json settings = Json::object();
     for (const auto& [key, value] : run.config.settings)
         std::visit(
@@ -36,6 +36,7 @@ Json toJson(const RunResult& run) {
     Json out = {{"id", run.config.id},
                 {"settings", settings},
                 {"twin", run.config.isTwin},
+                {"reference", run.reference ? Json(results.runs[*run.reference].config.id) : Json(nullptr)},
                 {"status", run.state ? nameOf(*run.state) : "not run"},
                 {"reason", run.message.empty() ? run.comparisonProblem : run.message},
                 {"steps_compared", hasRows ? run.comparison->rows() : 0},
@@ -118,7 +119,7 @@ void report(const std::string& path, bool json, bool evidence) {
     if (json) {
         Json runs = Json::array();
         for (const RunResult& run : results.runs)
-            runs.push_back(toJson(run));
+            runs.push_back(toJson(results, run));
         const RunResult* reference = referenceOf(results);
         print({{"study", folder.study.name},
                {"data", dataLine(results)},
