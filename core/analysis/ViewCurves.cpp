@@ -130,6 +130,16 @@ CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
 
 namespace {
 
+std::string_view nameOf(PointKind kind) {
+    switch (kind) {
+    case PointKind::Value: return "value";
+    case PointKind::Identical: return "identical";
+    case PointKind::Zero: return "zero";
+    case PointKind::Nonfinite: return "nonfinite";
+    }
+    return "";
+}
+
 std::string_view nameOf(CellKind kind) {
     switch (kind) {
     case CellKind::Value: return "value";
@@ -160,9 +170,7 @@ std::string toCsv(const CurveView& view) {
             const PointKind kind = curve.kinds[i];
             out += fmt::format("{},{:.0f},{},{}\n", csvQuoted(curve.name), curve.steps[i],
                                kind == PointKind::Nonfinite ? "inf" : fmt::format("{}", curve.values[i]),
-                               kind == PointKind::Identical   ? "identical"
-                               : kind == PointKind::Nonfinite ? "nonfinite"
-                                                              : "value");
+                               nameOf(kind));
         }
     return out;
 }

@@ -102,6 +102,7 @@ std::string quantityTitle(const StudyResults& results, Metric metric);
 /// A CSV field, quoted where it has to be (RFC 4180).
 std::string csvQuoted(const std::string& text);
 
+/// kind: value, identical, zero (bits differ, the metric is 0) or nonfinite.
 std::string toCsv(const CurveView& view);
 std::string toCsv(const HeatmapView& view);
 
