@@ -44,7 +44,7 @@ public:
         }
         for (const std::string_view section : {"model", "data", "train", "record"})
             readSection(section, root[section].as_table());
-        readAxes(root["axes"].as_table(), "", [this](const SettingSpec& spec, const toml::node& node) {
+        readAxes(root["axes"].as_table(), "", settingOfAxis, [this](const SettingSpec& spec, const toml::node& node) {
             readAxis(spec, node);
         });
         readStudy(root["study"].as_table());
@@ -111,7 +111,8 @@ private:
 
     /// Axes may be written "data.limit" = [...] or data.limit = [...], which TOML nests.
     using TakeAxis = std::function<void(const SettingSpec&, const toml::node&)>;
-    void readAxes(const toml::table* table, const std::string& prefix, const TakeAxis& take) {
+    void readAxes(const toml::table* table, const std::string& prefix,
+                  const SettingSpec& (*find)(std::string_view name), const TakeAxis& take) {
         if (!table)
             return;
         // toml++ sorts keys by name; the order in the file is the order of the axes.
@@ -125,12 +126,12 @@ private:
         for (const auto& [key, node] : entries) {
             const std::string name = prefix + std::string(key->str());
             if (node->is_table()) {
-                readAxes(node->as_table(), name + ".", take);
+                readAxes(node->as_table(), name + ".", find, take);
                 continue;
             }
             const SettingSpec* spec = nullptr;
             try {
-                spec = &settingNamed(name);
+                spec = &find(name);
             } catch (const StudyError& error) {
                 fail(key->source(), error.what());
             }
@@ -155,7 +156,6 @@ private:
     }
 
     void readAxis(const SettingSpec& spec, const toml::node& node) {
-        at(node, [&] { settingOfAxis(spec.axisKey()); });
         if (std::ranges::find(m_study.axes, spec.axisKey(), &Axis::key) != m_study.axes.end())
             fail(node.source(), fmt::format("axis {} is named twice", spec.axisKey()));
         std::vector<SettingValue> values = readValues(spec, node);
@@ -227,7 +227,7 @@ private:
 
     /// Takes the settings and axes that the full size replaces.
     void readFullSize(const toml::table* table) {
-        readAxes(table, "", [this](const SettingSpec& spec, const toml::node& node) {
+        readAxes(table, "", settingNamed, [this](const SettingSpec& spec, const toml::node& node) {
             m_study.full.push_back({spec.axisKey(), readValues(spec, node)});
         });
         if (m_study.full.empty())
