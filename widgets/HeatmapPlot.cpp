@@ -246,6 +246,11 @@ void HeatmapPlot::fitColumns(Panel& panel, int pixels) {
         const QCPRange visible = axis.range();
         const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(visible.lower)));
         const auto last = std::min(labels.size() - 1, static_cast<std::size_t>(visible.upper));
+        if (static_cast<int>(last - first + 1) * needed <= pixels) { // all fit, however unevenly they are spaced
+            for (std::size_t c = first; c <= last; ++c)
+                panel.columnTicker->addTick(static_cast<double>(c) + 0.5, text(labels[c]));
+            return;
+        }
         const double steps = static_cast<double>(m_columnSteps[last] - m_columnSteps[first]);
         const std::int64_t stride = niceStride(std::max(1.0, steps * needed * 1.6 / pixels));
         std::int64_t next = m_columnSteps[first];
