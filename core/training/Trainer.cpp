@@ -88,7 +88,7 @@ public:
         try {
             open(total);
             m_observer.started(total, threadCount(), m_recorder->recordedBytes());
-            const RunState state = loop(m_output.trialSteps > 0 ? std::min(m_output.trialSteps, total) : total);
+            const RunState state = loop(total);
             finish(state, "");
             return state;
         } catch (const std::exception& error) {
@@ -142,12 +142,21 @@ private:
 
     RunState loop(std::int64_t total) {
         keepRow(0, {});
+        const auto start = Clock::now();
         for (std::int64_t step = 1; step <= total; ++step) {
             if (m_observer.isStopped())
                 return RunState::Cancelled;
             m_observer.stepped(step, trainStep(step));
+            if (isTrialOver(step, start))
+                break;
         }
         return RunState::Finished;
+    }
+
+    /// A trial ends after so many steps, or with the first that is slow enough to be timed by itself.
+    [[nodiscard]] bool isTrialOver(std::int64_t step, Clock::time_point start) const {
+        return m_output.trialSteps > 0 &&
+               (step >= m_output.trialSteps || Clock::now() - start > std::chrono::seconds(1));
     }
 
     /// The state after the step's update goes where the weights go.
