@@ -50,10 +50,13 @@ class Quickstart(harness.EndToEndTest):
 
 
 class Others(harness.EndToEndTest):
-    def test_every_built_in_study_is_possible(self):
-        for study in ("noise-floor", "per-sample-gradient"):
+    @unittest.skipUnless(has_fashion, "dataset-fashion-mnist is not installed")
+    def test_studies_are_possible(self):
+        for study, only in (("noise-floor", "seed=1"), ("per-sample-gradient", "accumulation=10"),
+                            ("hardware", "threads=1")):
             with self.subTest(study=study):
-                plan = self.json("run", study, "--dry-run")
+                plan = self.json("run", study, "--dry-run", "--only", only, *(("--only", "cpu_isa=native", "--only",
+                                 "tf32=off", "--only", "init_threads=1") if study == "hardware" else ()))
                 self.assertEqual({run["status"] for run in plan["runs"]}, {"possible"})
                 self.assertGreater(plan["bytes"], 0)
         self.assertEqual(list(self.folder.iterdir()), [])
