@@ -180,8 +180,8 @@ private:
         RunRow row;
         if (isRecorded)
             row.batchDigest = digestOfBatch(batch);
-        batch.inputs = batch.inputs.to(m_device);
-        batch.targets = batch.targets.to(m_device);
+        batch.inputs = onDevice(batch.inputs);
+        batch.targets = onDevice(batch.targets);
         m_recorder->beforeForward(step);
         m_optimizer->zeroGradients();
         const StepOutcome outcome = computeGradient(batch);
@@ -199,6 +199,11 @@ private:
         }
         keepRow(step, std::move(row));
         return outcome.loss;
+    }
+
+    /// To a GPU from pinned memory, while it still computes.
+    [[nodiscard]] torch::Tensor onDevice(const torch::Tensor& tensor) const {
+        return m_device.is_cuda() ? tensor.pin_memory().to(m_device, /*non_blocking=*/true) : tensor;
     }
 
     torch::Tensor forward(torch::Tensor input) const {
