@@ -118,7 +118,7 @@ void CurvePlot::addFixedLines() {
     m_zeroLabel->setText(tr("0, though bits differ"));
     m_topLine = line(false);
     m_topLabel = label(Qt::AlignTop);
-    m_topLabel->setText(tr("not finite (NaN or ∞)"));
+    m_topLabel->setText(tr("not finite, or not kept"));
     m_stepLine = line(true);
     m_crossVertical = line(true);
     m_crossHorizontal = line(false);
@@ -386,7 +386,7 @@ QString CurvePlot::readoutAt(QPoint point) {
     const QString value =
         curve.kinds[hit->point] == PointKind::Identical ? tr("bit-identical")
         : curve.kinds[hit->point] == PointKind::Nonfinite
-            ? tr("not finite (NaN or ∞)")
+            ? tr("not finite, or not kept")
             : QString::number(curve.values[hit->point], 'g', QLocale::FloatingPointShortest);
     return tr("<b>%1</b><br>step %2: %3")
         .arg(QString::fromStdString(curve.name).toHtmlEscaped())
