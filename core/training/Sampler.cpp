@@ -30,8 +30,10 @@ std::vector<std::int64_t> Sampler::permutation(std::int64_t count) {
 std::vector<std::vector<std::int64_t>> Sampler::nextEpoch() {
     std::vector<std::int64_t> order(static_cast<std::size_t>(m_samples));
     std::iota(order.begin(), order.end(), std::int64_t{0});
-    if (m_config.order == "shuffled")
+    if (m_config.order == "shuffled") {
         order = permutation(m_samples);
+        (void)permutation(m_samples); // RandomSampler ends an epoch with another one, of which it uses nothing
+    }
     std::vector<std::vector<std::int64_t>> batches;
     for (std::int64_t i = 0; i < batchesPerEpoch(); ++i) {
         const std::int64_t first = i * m_config.batch;

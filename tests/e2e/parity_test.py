@@ -118,6 +118,128 @@ class Recipes(ParityTest):
                             "axes": {"cpu_isa": isas}})
 
 
+SMALL = {
+    "model": {"kind": "cifar_cnn"},
+    "data": {"kind": "synthetic", "shape": [2, 6, 4], "samples": 40, "classes": 5, "seed": 3},
+    "train": {"steps": 7, "batch": 12, "optimizer": "sgd", "learning_rate": 0.1, "threads": 1},
+    "record": {"gradients": "full"},
+}
+
+
+def write_text(path):
+    """Lines of very different lengths, so that micro-batches count very different numbers of targets."""
+    path.write_text("".join(f"{'abcdefgh' * (1 + i * i % 5)}{i}\n" for i in range(20)))
+    return {"kind": "text", "path": str(path), "context": 24}
+
+
+@needs_torch
+class Normalization(ParityTest):
+    """20 lines or 40 images in batches of 12: the last one of an epoch is incomplete."""
+    transformer = {"model": {"kind": "transformer", "width": 12, "depth": 1, "heads": 2},
+                   "train": {"steps": 5, "batch": 12, "optimizer": "sgd", "learning_rate": 0.1, "threads": 1},
+                   "record": {"gradients": "full"}}
+    axes = {"loss_normalization": ["batch", "micro_batch", "none"], "accumulation": [1, 3, 5]}
+
+    def test_of_a_variable_number_of_targets(self):
+        data = write_text(self.folder / "text.txt")
+        runs = self.assert_parity(self.transformer, {"data": data, "axes": self.axes})
+        for accumulation in (3, 5):
+            right = self.only(runs, loss_normalization="batch", accumulation=accumulation)
+            for other in ("micro_batch", "none"):
+                wrong = self.only(runs, loss_normalization=other, accumulation=accumulation)
+                self.assertGreater(wrong["final"]["rel_l2"], 100 * right["final"]["rel_l2"])
+
+    def test_incomplete_batches(self):
+        self.assert_parity(SMALL, {"axes": {"tail": ["scaled", "unscaled", "drop"], **self.axes}})
+
+
+@needs_torch
+class Losses(ParityTest):
+    def test_label_smoothing(self):
+        self.assert_parity(SMALL, {"train": {"label_smoothing": 0.1}, "axes": {"accumulation": [1, 5]}}, out="images")
+        self.assert_parity(Normalization.transformer, {"data": write_text(self.folder / "text.txt"),
+                                                       "train": {"label_smoothing": 0.3},
+                                                       "axes": {"accumulation": [1, 5]}}, out="text")
+
+    def test_of_classes(self):
+        self.assert_parity(SMALL, {"axes": {"loss": ["mse", "bce"], "accumulation": [1, 5]}})
+
+    def test_of_real_targets(self):
+        import numpy as np
+
+        random = np.random.default_rng(5)
+        for name, shape in {"numbers": (), "vectors": (3,), "pictures": (2, 3)}.items():
+            path = str(self.folder / f"{name}.npz")
+            np.savez(path, x=random.normal(size=(40, 2, 5)).astype(np.float32),
+                     y=random.uniform(size=(40, *shape)).astype(np.float32))
+            self.assert_parity({**SMALL, "model": {"kind": "mlp", "hidden": [9]}, "data": {"kind": "npy", "path": path}},
+                               {"axes": {"loss": ["mse", "bce"], "accumulation": [1, 5]}}, out=name)
+
+
+@needs_torch
+class Sums(ParityTest):
+    def test_accumulators(self):
+        runs = self.assert_parity(SMALL, {"axes": {"accumulator": ["native", "float64", "kahan"],
+                                                   "accumulation": [1, 4, 12]}})
+        one = self.only(runs, accumulator="native", accumulation=1)
+        for accumulator in ("float64", "kahan"):
+            self.assert_same_rows(one["file"], self.only(runs, accumulator=accumulator, accumulation=1)["file"])
+            self.assertIs(self.only(runs, accumulator=accumulator, accumulation=12)["identical"], False)
+
+    def test_accumulators_in_another_type(self):
+        self.assert_parity(SMALL, {"axes": {"accumulator": ["float64", "kahan"], "dtype": ["float64", "bfloat16"],
+                                            "accumulation": [4]}})
+
+
+@needs_torch
+class Narrow(ParityTest):
+    def test_autocast(self):
+        axes = {"autocast": [True, False], "accumulation": [1, 5]}
+        self.assert_parity(SMALL, {"axes": axes}, out="images")
+        self.assert_parity(SMALL, {"train": {"loss": "mse"}, "axes": axes}, out="mse")
+        self.assert_parity(Normalization.transformer, {"data": write_text(self.folder / "text.txt"), "axes": axes},
+                           out="text")
+
+    def test_bfloat16(self):
+        axes = {"dtype": ["bfloat16"], "optimizer": ["sgd", "adam"], "accumulation": [1, 5]}
+        self.assert_parity(SMALL, {"axes": axes}, out="images")
+        self.assert_parity(Normalization.transformer, {"data": write_text(self.folder / "text.txt"), "axes": axes},
+                           out="text")
+
+
+@needs_torch
+class Order(ParityTest):
+    def test_over_epochs(self):
+        runs = self.assert_parity(SMALL, {"train": {"steps": 10}, "model": {"dropout": 0.25},
+                                          "axes": {"order": ["sequential", "shuffled-within-batch", "shuffled"],
+                                                   "order_seed": [0, 12], "accumulation": [1, 3]}})
+        import h5py
+
+        for seed in (0, 12):
+            ids = []
+            for order in ("sequential", "shuffled-within-batch"):
+                with h5py.File(self.only(runs, order=order, order_seed=seed, accumulation=3)["file"]) as file:
+                    ids.append(file["batch/sample_ids"][:].tolist())
+            self.assertNotEqual(*ids)
+            self.assertEqual(*[[sorted(row) for row in rows] for rows in ids])
+
+
+@needs_torch
+class Augmentation(ParityTest):
+    """Against a real DataLoader with worker processes; 40 samples make 4 batches an epoch, 10 steps 2.5 epochs."""
+    images = {"random_crop": 2, "random_flip": True, "mean": [0.4, 0.5], "std": [0.25, 0.3]}
+
+    def test_workers(self):
+        self.assert_parity(SMALL, {"data": self.images, "train": {"steps": 10}, "model": {"dropout": 0.25},
+                                   "axes": {"loader_workers": [0, 1, 2], "order": ["sequential", "shuffled"]}})
+
+    def test_each_alone(self):
+        for i, key in enumerate(("random_crop", "random_flip")):
+            self.assert_parity(SMALL, {"data": {key: self.images[key]}, "axes": {"loader_workers": [0, 3],
+                                                                                  "accumulation": [3]}}, out=key)
+        self.assert_parity(SMALL, {"data": {key: self.images[key] for key in ("mean", "std")}}, out="neither")
+
+
 class Networks(ParityTest):
     """Initial weights, and those after 5 steps."""
 

@@ -5,6 +5,7 @@ A process of its own, for thread counts and instruction sets are a process's. Re
 {"threads": n, "checks": [{"file": run.h5, "config": {"model", "data", "train", "record"}, "set_to_none": bool}]}
 and prints a JSON list with a list of complaints per check.
 """
+import contextlib
 import gzip
 import json
 import sys
@@ -14,6 +15,7 @@ import h5py
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.utils.data import BatchSampler, DataLoader, Dataset, RandomSampler, SequentialSampler
 
 from models import MODELS
 
@@ -38,10 +40,14 @@ def load_text(data, ignore_index):
 
 
 def load(data, ignore_index):
-    """uint8 images n × c × h × w, int64 labels, number of classes; or what load_text gives."""
+    """uint8 images n × c × h × w, int64 labels, number of classes; or what load_text gives, or an .npz holds."""
     kind = data["kind"]
     if kind == "text":
         return load_text(data, ignore_index)
+    if kind == "npy":
+        with np.load(data["path"]) as file:
+            x, y = (torch.from_numpy(file[name]) for name in ("x", "y"))
+        return x, y, y[0].numel() if y.is_floating_point() else int(y.max()) + 1
     if kind == "synthetic":
         generator = torch.Generator().manual_seed(data.get("seed", 0))
         n, classes = data.get("samples", 1024), data.get("classes", 10)
@@ -71,15 +77,67 @@ def load(data, ignore_index):
     return torch.from_numpy(images.copy()), torch.from_numpy(labels.copy()), classes
 
 
-def batches(train, samples):
-    """Sample ids of each update, epoch after epoch, without end."""
+class Samples(Dataset):
+    """With torchvision's ToTensor, RandomCrop, RandomHorizontalFlip and Normalize, each in its own words."""
+
+    def __init__(self, data, inputs, targets):
+        self.data, self.inputs, self.targets = data, inputs, targets
+
+    def __len__(self):
+        return len(self.inputs)
+
+    def __getitem__(self, i):
+        x = self.inputs[i]
+        if x.dtype == torch.uint8:
+            x = x.float().div(255)
+        padding = self.data.get("random_crop", 0)
+        if padding > 0:
+            height, width = x.shape[1:]
+            x = F.pad(x, [padding] * 4)
+            top = torch.randint(0, x.shape[1] - height + 1, size=(1,)).item()
+            left = torch.randint(0, x.shape[2] - width + 1, size=(1,)).item()
+            x = x[:, top:top + height, left:left + width]
+        if self.data.get("random_flip", False) and torch.rand(1) < 0.5:
+            x = x.flip(-1)
+        if "mean" in self.data:
+            mean, std = (torch.tensor(self.data[key]).view(-1, 1, 1) for key in ("mean", "std"))
+            x = (x - mean) / std
+        return i, x, self.targets[i]
+
+
+class ShuffledWithinBatch(BatchSampler):
+    """The batches of a sequential order, each shuffled."""
+
+    def __init__(self, *arguments, generator):
+        super().__init__(*arguments)
+        self.generator = generator
+
+    def __iter__(self):
+        for ids in super().__iter__():
+            yield [ids[k] for k in torch.randperm(len(ids), generator=self.generator)]
+
+
+def make_sampler(train, samples):
+    order = train.get("order", "sequential")
     generator = torch.Generator().manual_seed(train.get("order_seed", 0))
+    rest = train["batch"], train.get("tail") == "drop"
+    if order == "shuffled-within-batch":
+        return ShuffledWithinBatch(SequentialSampler(samples), *rest, generator=generator)
+    return BatchSampler(RandomSampler(samples, generator=generator) if order == "shuffled"
+                        else SequentialSampler(samples), *rest)
+
+
+def batches(config, samples):
+    """Ids, inputs and targets of each update, epoch after epoch, without end."""
+    sampler = make_sampler(config["train"], samples)
+    if not {"random_crop", "random_flip"} & set(config["data"]):
+        while True:  # a DataLoader would draw a seed for workers, that nothing uses, from the default generator
+            for ids in sampler:
+                parts = zip(*(samples[i] for i in ids))
+                yield torch.tensor(next(parts)), torch.stack(next(parts)), torch.stack(next(parts))
+    loader = DataLoader(samples, batch_sampler=sampler, num_workers=config["train"].get("loader_workers", 0))
     while True:
-        if train.get("order", "sequential") == "shuffled":
-            order = torch.randperm(samples, generator=generator)
-        else:
-            order = torch.arange(samples)
-        yield from torch.split(order, train["batch"])
+        yield from loader
 
 
 def micro_batches(train, samples):
@@ -101,55 +159,112 @@ def make_optimizer(train, parameters):
                 weight_decay=decay)
 
 
+def loss_of(train, output, targets):
+    """Mean loss."""
+    if train.get("loss", "cross_entropy") == "cross_entropy":
+        return F.cross_entropy(output.flatten(0, -2), targets.flatten(), ignore_index=train.get("ignore_index", -100),
+                               label_smoothing=train.get("label_smoothing", 0.0))
+    if not targets.is_floating_point():
+        targets = F.one_hot(targets, output.shape[1]).to(output.dtype)
+    loss = F.mse_loss if train["loss"] == "mse" else F.binary_cross_entropy_with_logits
+    return loss(output, targets.reshape(output.shape))
+
+
+def scaled(train, loss, count, counts, is_complete):
+    """A micro-batch's part of the batch's loss, where `count` of all micro-batches' `counts` targets are its own."""
+    normalization = train.get("loss_normalization", "batch")
+    if normalization == "none":
+        return loss
+    if train.get("tail") == "unscaled" and not is_complete:
+        return loss / train.get("accumulation", 1)
+    if normalization == "micro_batch" or len(set(counts)) == 1:
+        return loss / len(counts)
+    return loss * (count / sum(counts))
+
+
+class Accumulator:
+    """Sums gradients in another way than backward() does."""
+
+    def __init__(self, kind):
+        self.kind, self.sums, self.lost = kind, {}, {}
+
+    def take(self, model):
+        for name, p in model.named_parameters():
+            gradient, p.grad = p.grad, None
+            if self.kind == "float64":
+                self.sums[name] = self.sums[name] + gradient.double() if name in self.sums else gradient.double()
+            elif name not in self.sums:
+                self.sums[name], self.lost[name] = gradient, torch.zeros_like(gradient)
+            else:  # Kahan's
+                y = gradient - self.lost[name]
+                t = self.sums[name] + y
+                self.lost[name] = (t - self.sums[name]) - y
+                self.sums[name] = t
+
+    def give(self, model):
+        for name, p in model.named_parameters():
+            p.grad = self.sums[name].to(p.dtype)
+
+
+def counted(train, targets):
+    if train.get("loss", "cross_entropy") == "cross_entropy":
+        return (targets != train.get("ignore_index", -100)).sum().item()
+    return len(targets)
+
+
 def training(config, set_to_none):
-    """Yields (step, model, what the step saw); step 0 is the state after initialisation."""
+    """Yields (step, model, optimizer, what the step saw); step 0 is the state after initialisation."""
     train = config["train"]
-    ignore = train.get("ignore_index", -100)
-    samples, labels, classes = load(config["data"], ignore)
+    inputs, targets, classes = load(config["data"], train.get("ignore_index", -100))
+    samples = Samples(config["data"], inputs, targets)
     torch.manual_seed(train.get("seed", 42))
-    model = MODELS[config["model"]["kind"]](config["model"], samples.shape[1:], classes)
+    model = MODELS[config["model"]["kind"]](config["model"], inputs.shape[1:], classes)
     dtype = getattr(torch, train.get("dtype", "float32"))
-    if dtype == torch.float64:
-        model = model.double()
+    model = model.to(dtype)
     optimizer = make_optimizer(train, model.parameters())
-    per_epoch = -(-len(samples) // train["batch"])
+    per_epoch = len(make_sampler(train, samples))
     steps = train["steps"] if "steps" in train else int(np.ceil(train["epochs"] * per_epoch))
-    yield 0, model, None
-    for step, ids in zip(range(1, steps + 1), batches(train, len(samples))):
-        inputs, targets = samples[ids], labels[ids]
-        if inputs.dtype == torch.uint8:
-            inputs = (inputs.float() / 255).to(dtype)
+    yield 0, model, optimizer, None
+    for step, (ids, inputs, targets) in zip(range(1, steps + 1), batches(config, samples)):
+        inputs, targets = (x.to(dtype) if x.is_floating_point() else x for x in (inputs, targets))
         optimizer.zero_grad(set_to_none=True) if set_to_none else optimizer.zero_grad()
         sizes = micro_batches(train, len(ids))
-        accumulation = len(sizes)
         parts = torch.split(targets, sizes)
-        counts = [(y != ignore).sum().item() for y in parts]
+        counts = [counted(train, y) for y in parts]
+        accumulator = Accumulator(train["accumulator"]) if train.get("accumulator", "native") != "native" else None
         total, correct = 0.0, 0
         for x, y, count in zip(torch.split(inputs, sizes), parts, counts):
-            output, y = model(x).flatten(0, -2), y.flatten()
-            loss = F.cross_entropy(output, y, ignore_index=ignore)
-            if len(set(counts)) == 1:
-                loss = loss / accumulation
-            else:
-                loss = loss * (count / sum(counts))
+            if count == 0 and train.get("loss_normalization", "batch") == "batch":
+                continue
+            with torch.autocast("cpu", torch.bfloat16) if train.get("autocast") else contextlib.nullcontext():
+                output = model(x)
+                loss = scaled(train, loss_of(train, output, y), count, counts, len(ids) == train["batch"])
             loss.backward()
+            if accumulator:
+                accumulator.take(model)
             total += loss.item()
-            correct += (output.argmax(1) == y).sum().item()
+            if train.get("loss", "cross_entropy") == "cross_entropy":
+                correct += (output.flatten(0, -2).argmax(1) == y.flatten()).sum().item()
+        if accumulator:
+            accumulator.give(model)
         gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
         optimizer.step()
-        yield step, model, {"ids": ids.tolist(), "loss": total, "accuracy": correct / sum(counts),
-                            "gradients": gradients}
+        has_classes = train.get("loss", "cross_entropy") == "cross_entropy"
+        yield step, model, optimizer, {"ids": ids.tolist(), "loss": total, "gradients": gradients,
+                                       "accuracy": correct / sum(counts) if has_classes else np.nan}
 
 
-def bits(tensor):
-    return tensor.detach().contiguous().numpy().tobytes()
+def in_numpy(tensor):
+    """NumPy has no bfloat16, h5py reads it as float32."""
+    tensor = tensor.detach().contiguous()
+    return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
 
 
 def compare_step(file, row, step, model, seen, config, set_to_none, complain):
     for name, parameter in model.named_parameters():
         value = file["weights"][name][row]
-        if value.tobytes() != bits(parameter):
-            ours = parameter.detach().numpy()
+        ours = in_numpy(parameter)
+        if value.tobytes() != ours.tobytes():
             complain(f"step {step}: {name}: {int((value != ours).sum())} of {ours.size} differ, "
                      f"by {np.abs(value.astype(float) - ours).max():.3g} at most")
     if seen is None:
@@ -160,7 +275,7 @@ def compare_step(file, row, step, model, seen, config, set_to_none, complain):
         complain(f"step {step}: sample ids")
     for key, want in {"loss": seen["loss"], "accuracy": seen["accuracy"],
                       "learning_rate": config["train"]["learning_rate"]}.items():
-        if file["scalars"][key][row] != want:
+        if not np.array_equal(file["scalars"][key][row], want, equal_nan=True):
             complain(f"step {step}: {key} {file['scalars'][key][row]!r}, PyTorch {want!r}")
     squared = sum(float((g.double() ** 2).sum()) for g in seen["gradients"].values())
     if not np.isclose(file["scalars/grad_norm_sq"][row], squared, rtol=1e-12, atol=0):
@@ -168,11 +283,11 @@ def compare_step(file, row, step, model, seen, config, set_to_none, complain):
     if "gradients" not in file:
         return
     for name, gradient in seen["gradients"].items():
-        value = file["gradients"][name][row]
+        value, ours = file["gradients"][name][row], in_numpy(gradient)
         # zeros that a gradient is added to turn its −0 into +0
-        same = value.tobytes() == bits(gradient) if set_to_none else np.array_equal(value, gradient.numpy())
+        same = value.tobytes() == ours.tobytes() if set_to_none else np.array_equal(value, ours)
         if not same:
-            complain(f"step {step}: gradient of {name}: {int((value != gradient.numpy()).sum())} differ")
+            complain(f"step {step}: gradient of {name}: {int((value != ours).sum())} differ")
 
 
 def check(file, config, set_to_none):
@@ -181,7 +296,7 @@ def check(file, config, set_to_none):
     with h5py.File(file, "r") as run:
         rows = {int(step): row for row, step in enumerate(run["step"][:])}
         compared, last = set(), 0
-        for step, model, seen in training(config, set_to_none):
+        for step, model, _, seen in training(config, set_to_none):
             last = step
             if list(run["weights"]) != [name for name, _ in model.named_parameters()]:
                 return [f"tensors: {list(run['weights'])}"]
