@@ -2,6 +2,7 @@
 #include "HeatmapCells.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace driftscope {
@@ -64,7 +65,7 @@ QString cellText(const HeatmapCell& cell) {
     case CellKind::Identical:
         return QStringLiteral("=");
     case CellKind::Nonfinite:
-        return QStringLiteral("∞");
+        return std::isnan(cell.value) ? QStringLiteral("?") : QStringLiteral("∞");
     case CellKind::Reference:
         return HeatmapCells::tr("ref");
     case CellKind::Unavailable:

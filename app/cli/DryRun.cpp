@@ -72,8 +72,10 @@ std::string byteText(double bytes) {
 
 int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json) {
     const std::vector<RunConfig> runs = expand(study);
-    for (const std::size_t i : chosen)
+    for (const std::size_t i : chosen) {
         requireDataFiles(runs[i].data);
+        requireModelFile(runs[i].model);
+    }
     const int cores = availableCores();
     const std::filesystem::path log =
         std::filesystem::temp_directory_path() / fmt::format("driftscope-dry-run-{}.log", ::getpid());

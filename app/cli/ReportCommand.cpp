@@ -34,6 +34,8 @@ Json toJson(const StudyResults& results, const RunResult& run) {
             },
             value);
     const bool hasRows = run.comparison && run.comparison->rows() > 0;
+    // equal bits so far say nothing of a run that broke off; other bits do
+    const bool isDecided = hasRows && (run.state == RunState::Finished || run.comparison->first);
     Json out = {{"id", run.config.id},
                 {"settings", settings},
                 {"twin", run.config.isTwin},
@@ -41,7 +43,7 @@ Json toJson(const StudyResults& results, const RunResult& run) {
                 {"status", run.state ? nameOf(*run.state) : "not run"},
                 {"reason", run.message.empty() ? run.comparisonProblem : run.message},
                 {"steps_compared", hasRows ? run.comparison->rows() : 0},
-                {"identical", hasRows ? Json(!run.comparison->first) : Json(nullptr)},
+                {"identical", isDecided ? Json(!run.comparison->first) : Json(nullptr)},
                 {"first_divergence", hasRows ? firstDivergenceJson(run.comparison->first) : Json(nullptr)},
                 {"final", hasRows ? finalMetrics(*run.comparison, 0) : Json(nullptr)}};
     Json layers = Json::object();
@@ -73,10 +75,13 @@ std::string dataLine(const StudyResults& results) {
 
 std::vector<std::string> tableRow(const RunResult& run) {
     std::vector<std::string> row{label(run.config), std::string(run.state ? nameOf(*run.state) : "not run")};
-    if (!run.reference) {
-        row.emplace_back(run.rows > 0 ? "the reference" : run.message);
-    } else if (!run.comparison || run.comparison->rows() == 0 || run.state == RunState::Unavailable) {
-        row.push_back(run.message.empty() ? run.comparisonProblem : run.message);
+    const bool hasFailed = run.state && *run.state != RunState::Finished && *run.state != RunState::Running;
+    if (hasFailed) {
+        row.push_back(run.message);
+    } else if (!run.reference) {
+        row.emplace_back("the reference");
+    } else if (!run.comparison || run.comparison->rows() == 0) {
+        row.push_back(run.comparisonProblem);
     } else {
         const RunComparison& comparison = *run.comparison;
         const std::size_t last = comparison.rows() - 1;

@@ -82,6 +82,7 @@ Study prepare(const Options& options) {
     }
     for (const std::string& text : options.overrides)
         applyOverride(study, text);
+    expand(study); // what is impossible is bad input here, not later
     return study;
 }
 

@@ -72,9 +72,9 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
                               .referenceFile = request.referenceFile,
                               .trialSteps = request.trialSteps};
         if (request.stream == StreamUse::Compare)
-            output.referenceStream = streamDescriptor;
+            output.referenceStream = request.streamDescriptor;
         if (request.stream == StreamUse::Feed)
-            output.stream = streamDescriptor;
+            output.stream = request.streamDescriptor;
         end.state = train(request.config, output, observer);
         if (end.state == RunState::Cancelled)
             end.message = "stopped";

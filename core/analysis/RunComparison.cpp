@@ -26,19 +26,23 @@ std::optional<FirstDivergence> firstDifference(const RunReader& run, const RunRe
                                                std::span<const std::pair<std::size_t, std::size_t>> tensors,
                                                std::optional<std::size_t> weights) {
     const std::int64_t step = run.steps()[row];
-    if (step > 0) {
-        const auto batch = run.batchDigest(row), referenceBatch = reference.batchDigest(referenceRow);
-        if (batch && referenceBatch && *batch != *referenceBatch)
-            return FirstDivergence{step, "batch", ""};
-        for (const auto& [i, j] : tensors) {
-            const auto gradient = run.gradientDigest(i, row), other = reference.gradientDigest(j, referenceRow);
-            if (gradient && other && *gradient != *other)
-                return FirstDivergence{step, "gradient", run.parameters()[i].name};
+    std::optional<FirstDivergence> first;
+    if (weights)
+        first = {step, step == 0 ? "init" : "weights", run.parameters()[tensors[*weights].first].name};
+    if (step == 0)
+        return first;
+    for (const auto& [i, j] : tensors) {
+        const auto gradient = run.gradientDigest(i, row), other = reference.gradientDigest(j, referenceRow);
+        if (gradient && other && *gradient != *other) {
+            first = {step, "gradient", run.parameters()[i].name};
+            break;
         }
     }
-    if (!weights)
-        return std::nullopt;
-    return FirstDivergence{step, step == 0 ? "init" : "weights", run.parameters()[tensors[*weights].first].name};
+    // a batch in another order that gives the same gradient is no divergence
+    const auto batch = run.batchDigest(row), referenceBatch = reference.batchDigest(referenceRow);
+    if (first && batch && referenceBatch && *batch != *referenceBatch)
+        first = {step, "batch", ""};
+    return first;
 }
 
 } // namespace

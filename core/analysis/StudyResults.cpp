@@ -83,6 +83,8 @@ bool LiveResults::Implementation::readRun(std::size_t i) {
         if (!fs::exists(files[i]))
             return false;
         try {
+            if (!results.folder.path.empty() && fs::is_symlink(files[i]))
+                throw RecordingError(fmt::format("{}: is a link, which is not followed", files[i].string()));
             entry.reader = std::make_unique<RunReader>(files[i]);
         } catch (const RecordingError& error) { // one damaged file must not hide the others
             run.state = RunState::Failed;

@@ -34,6 +34,10 @@ Verdict judgeRun(const StudyResults& results, std::size_t i) {
         return {};
     const RunComparison& comparison = *run.comparison;
     const std::size_t last = comparison.rows() - 1;
+    if (!comparison.first && run.state && run.state != RunState::Finished && run.state != RunState::Running)
+        return {"inconclusive", {fmt::format("the weights have equal bits at the {} recorded steps before the run ended, "
+                                             "0 to {}",
+                                             comparison.rows(), comparison.steps[last])}};
     if (!comparison.first)
         return {"identical", {fmt::format("the weights have equal bits at all {} common recorded steps, 0 to {}",
                                           comparison.rows(), comparison.steps[last])}};

@@ -5,6 +5,8 @@
 #include "recording/RunReader.h"
 #include "recording/RunWriter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -164,7 +166,10 @@ void RunManager::execute(std::size_t run, const std::stop_token& stop) {
     try {
         WorkerRequest request{config, m_folder.runFile(config)};
         WorkerLaunch launch{m_options.worker, m_folder.logFile(config), m_options.timeLimit};
-        if (const auto reference = measuredAgainst(run); reference && isFinished(*reference)) {
+        if (const auto reference = measuredAgainst(run)) {
+            if (!isFinished(*reference))
+                throw ExecutionError(fmt::format("weights = \"metrics\" needs the reference, {}, which has not finished",
+                                                 label(m_folder.runs[*reference])));
             request.stream = StreamUse::Compare;
             request.referenceFile = m_folder.runFile(m_folder.runs[*reference]);
             launch.reference = m_folder.runs[*reference];

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <sys/prctl.h>
@@ -55,11 +56,11 @@ void writeAll(const bp::pipe& pipe, std::string_view text) {
 
 /// What must hold in the worker before its program begins, which takes LibTorch 0.4 s to load: it ends
 /// with its parent, and Ctrl-C, which reaches the whole group, is for the parent to decide on.
-/// `stream`, where there is one, becomes streamDescriptor.
+/// `stream`, where there is one, stays open in it.
 auto guardedBy(pid_t parent, int stream) {
     return bp::extend::on_exec_setup = [parent, stream](auto&) {
         if (stream >= 0)
-            ::dup2(stream, streamDescriptor);
+            ::fcntl(stream, F_SETFD, 0);
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
         ::signal(SIGINT, SIG_IGN);
         if (::getppid() != parent)
@@ -129,7 +130,7 @@ WorkerEnded endOf(const bp::child& child, const fs::path& log, bool wasStopped) 
 /// A worker that has got its request.
 struct Process {
     bp::child child;
-    bp::ipstream output;
+    std::unique_ptr<bp::ipstream> output;
 };
 
 /// No other process starts between a pipe's creation and its marking.
@@ -138,25 +139,24 @@ std::mutex& starting() {
     return mutex;
 }
 
-/// stream: the descriptor that becomes the worker's stream; −1: none.
-Process start(const fs::path& worker, const WorkerRequest& request, const fs::path& log, int stream) {
+Process start(const fs::path& worker, const WorkerRequest& request, const fs::path& log) {
     bp::environment environment = boost::this_process::environment();
     for (const auto& [name, value] : workerEnvironment(request.config.train))
         environment[name] = value;
     Process process;
-    bp::pipe requestPipe;
+    std::optional<bp::pipe> requestPipe;
     {
         const std::lock_guard held(starting());
         bp::pipe input = privatePipe();
-        process.output = bp::ipstream(privatePipe());
+        process.output = std::make_unique<bp::ipstream>(privatePipe());
         std::error_code error;
-        process.child = bp::child(worker.string(), "--run", bp::std_in < input, bp::std_out > process.output,
-                                  bp::std_err > log.string(), environment, guardedBy(::getpid(), stream), error);
+        process.child = bp::child(worker.string(), "--run", bp::std_in < input, bp::std_out > *process.output,
+                                  bp::std_err > log.string(), environment, guardedBy(::getpid(), request.streamDescriptor), error);
         if (error)
             throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
         requestPipe = std::move(input);
     }
-    writeAll(requestPipe, toLine(request) + '\n');
+    writeAll(*requestPipe, toLine(request) + '\n');
     return process;
 }
 
@@ -164,10 +164,14 @@ Process start(const fs::path& worker, const WorkerRequest& request, const fs::pa
 class Replay {
 public:
     Replay(const WorkerLaunch& launch, int stream)
-        : m_process(start(launch.worker, {*launch.reference, {}, {}, StreamUse::Feed},
-                          fs::path(launch.log).replace_extension(".reference.log"), stream)),
+        : m_process(start(launch.worker,
+                          {.config = *launch.reference,
+                           .file = {},
+                           .stream = StreamUse::Feed,
+                           .streamDescriptor = stream},
+                          fs::path(launch.log).replace_extension(".reference.log"))),
           m_drain([this] { // a full pipe would hold it up
-              for (std::string line; std::getline(m_process.output, line);) {
+              for (std::string line; std::getline(*m_process.output, line);) {
               }
           }) {}
     ~Replay() {
@@ -185,24 +189,26 @@ private:
 
 } // namespace
 
-WorkerEnded runWorker(const WorkerLaunch& launch, const WorkerRequest& request, std::stop_token stop,
+WorkerEnded runWorker(const WorkerLaunch& launch, WorkerRequest request, std::stop_token stop,
                       const std::function<void(const WorkerEvent&)>& onEvent) {
     std::optional<Replay> replay;
-    bp::pipe stream;
+    std::optional<bp::pipe> stream;
     if (request.stream == StreamUse::Compare) {
         {
             const std::lock_guard held(starting());
             stream = privatePipe();
         }
-        replay.emplace(launch, stream.native_sink());
+        replay.emplace(launch, stream->native_sink());
+        request.streamDescriptor = stream->native_source();
     }
-    Process process = start(launch.worker, request, launch.log, replay ? stream.native_source() : -1);
-    stream.close(); // the two workers' ends alone keep it open
+    Process process = start(launch.worker, request, launch.log);
+    if (stream)
+        stream->close(); // the two workers' ends alone keep it open
     std::optional<WorkerEnded> end;
     bool wasStopped = false, isOverTime = false;
     {
         const Terminator terminator(process.child.id(), std::move(stop), launch.timeLimit);
-        for (std::string line; std::getline(process.output, line);) {
+        for (std::string line; std::getline(*process.output, line);) {
             WorkerEvent event = parseEvent(line);
             if (auto* ended = std::get_if<WorkerEnded>(&event))
                 end = std::move(*ended);

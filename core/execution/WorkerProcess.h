@@ -24,7 +24,7 @@ struct WorkerLaunch {
 /// returned, also that of a process that crashed or was killed. A stop request asks the worker to stop
 /// (SIGTERM) and kills it if it does not within ten seconds. Throws ExecutionError if the worker can't be
 /// started.
-WorkerEnded runWorker(const WorkerLaunch& launch, const WorkerRequest& request, std::stop_token stop,
+WorkerEnded runWorker(const WorkerLaunch& launch, WorkerRequest request, std::stop_token stop,
                       const std::function<void(const WorkerEvent&)>& onEvent);
 
 /// driftscope-worker beside the running program, or what DRIFTSCOPE_WORKER names. Throws ExecutionError.

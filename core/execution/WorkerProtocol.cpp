@@ -25,6 +25,7 @@ std::string toLine(const WorkerRequest& request) {
                     {"file", request.file.string()},
                     {"reference_file", request.referenceFile.string()},
                     {"stream", streamUses[static_cast<std::size_t>(request.stream)]},
+                    {"stream_descriptor", request.streamDescriptor},
                     {"trial_steps", request.trialSteps}}
             .dump();
     } catch (const Json::exception& error) { // a name that is no UTF-8
@@ -58,7 +59,7 @@ WorkerRequest parseRequest(std::string_view line) {
             throw ExecutionError("the worker's request is not understood: stream must be none, compare or feed");
         return {runConfigFromJson(in.at("run").dump()), in.at("file").get<std::string>(),
                 in.value("reference_file", ""), static_cast<StreamUse>(use - std::begin(streamUses)),
-                in.value("trial_steps", std::int64_t{0})};
+                in.value("stream_descriptor", -1), in.value("trial_steps", std::int64_t{0})};
     } catch (const Json::exception& error) {
         throw ExecutionError(fmt::format("the worker's request is not understood: {}", error.what()));
     }

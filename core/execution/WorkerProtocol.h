@@ -13,9 +13,6 @@
 
 namespace driftscope {
 
-/// A worker's stream of weights (recording/RowStream), where it has one, is this descriptor.
-inline constexpr int streamDescriptor = 100;
-
 enum class StreamUse {
     None,
     Compare, ///< reads the reference's weights from it
@@ -27,6 +24,7 @@ struct WorkerRequest {
     std::filesystem::path file; ///< run file to write; empty: train without recording
     std::filesystem::path referenceFile{}; ///< StreamUse::Compare: the recording of the reference
     StreamUse stream = StreamUse::None;
+    int streamDescriptor = -1; ///< of the worker: recording/RowStream
     std::int64_t trialSteps = 0; ///< to end after so many steps, to see how long they take; 0: all
 };
 

@@ -40,15 +40,23 @@ void writeStreamedRow(int fd, std::int64_t step, std::span<const TensorValues> w
         writeAll(fd, tensor.arrived());
 }
 
-std::vector<TensorRow> readStreamedRow(int fd, std::int64_t step, std::span<const TensorInfo> tensors) {
+std::optional<std::vector<TensorRow>> RowStreamReader::read(std::int64_t step) {
+    while (m_next < m_steps.size() && m_steps[m_next] < step)
+        readRow(m_steps[m_next++]);
+    if (m_next == m_steps.size() || m_steps[m_next] != step)
+        return std::nullopt;
+    return readRow(m_steps[m_next++]);
+}
+
+std::vector<TensorRow> RowStreamReader::readRow(std::int64_t step) {
     std::int64_t streamed = 0;
-    readAll(fd, std::as_writable_bytes(std::span(&streamed, 1)));
+    readAll(m_fd, std::as_writable_bytes(std::span(&streamed, 1)));
     if (streamed != step)
-        throw RecordingError(fmt::format("the reference's replay is at step {}, this run at {}", streamed, step));
+        throw RecordingError(fmt::format("the reference's replay is at step {}, its recording at {}", streamed, step));
     std::vector<TensorRow> rows;
-    for (const TensorInfo& tensor : tensors) {
+    for (const TensorInfo& tensor : m_tensors) {
         std::vector<std::byte> values(tensor.bytes());
-        readAll(fd, values);
+        readAll(m_fd, values);
         rows.emplace_back(tensor.dtype, std::move(values));
     }
     return rows;

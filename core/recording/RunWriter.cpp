@@ -108,7 +108,9 @@ std::uint64_t valueBytes(const RunSchema& schema) {
             row += std::min(tensor.elements(), static_cast<std::uint64_t>(record.sampleSize)) * sizeBytes(tensor.dtype);
         if (record.gradients == "full")
             row += tensor.bytes();
+        row += 2 * sizeof(Digest);
     }
+    row += ScalarCount * sizeof(double) + static_cast<std::uint64_t>(schema.config.train.batch) * sizeof(std::int64_t);
     for (const ExtraDataset& extra : schema.extras) {
         const std::uint64_t bytes = TensorInfo{extra.path, extra.dtype, extra.shape}.bytes();
         (extra.steps.empty() ? row : others) += extra.steps.empty() ? bytes : bytes * extra.steps.size();

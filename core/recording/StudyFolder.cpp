@@ -51,14 +51,17 @@ void StudyFolder::clearRuns(const std::vector<std::size_t>& positions) const {
             throw RecordingError(fmt::format("{}: is being recorded by another process", file.string()));
     std::error_code ignored;
     for (const std::size_t run : positions)
-        for (const fs::path& file : {runFile(runs[run]), logFile(runs[run])})
+        for (const fs::path& file :
+             {runFile(runs[run]), logFile(runs[run]), logFile(runs[run]).replace_extension(".reference.log")})
             fs::remove(file, ignored);
 }
 
 StudyFolder createStudyFolder(const fs::path& path, const Study& study) {
     std::vector<RunConfig> runs = expand(study);
-    for (const RunConfig& run : runs)
+    for (const RunConfig& run : runs) {
         requireDataFiles(run.data);
+        requireModelFile(run.model);
+    }
     std::error_code error;
     if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
         throw RecordingError(fmt::format("{}: exists already; give a new name with -o", path.string()));

@@ -73,6 +73,13 @@ fs::path dataFolder(const DataConfig& config) {
     return config.kind == "fashion-mnist" && config.path.empty() ? "/usr/share/datasets/fashion-mnist" : config.path;
 }
 
+void requireModelFile(const ModelConfig& config) {
+    std::error_code error;
+    if (config.kind == "torchscript" && !fs::is_regular_file(config.path, error))
+        throw DataError(fmt::format("{}: no such file: expected a module that torch.jit.script(model).save(path) wrote",
+                                    config.path));
+}
+
 void requireDataFiles(const DataConfig& config) {
     const fs::path folder = dataFolder(config);
     if (config.kind == "cifar10")

@@ -31,6 +31,9 @@ std::filesystem::path dataFolder(const DataConfig& config);
 /// Throws DataError if the files that the configuration needs are not there, or are not named as their kind is.
 void requireDataFiles(const DataConfig& config);
 
+/// Throws DataError if the file of a TorchScript module is not there.
+void requireModelFile(const ModelConfig& config);
+
 /// The data kind that a file's ending says, there or not ("npy", "safetensors" or "text"), or that a folder's
 /// files make ("idx", "cifar10" or "cifar100"). Throws DataError that says what is looked for.
 std::string detectDataKind(const std::filesystem::path& path);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <initializer_list>
 #include <regex>
+#include <tuple>
 
 namespace driftscope {
 
@@ -144,6 +145,36 @@ void validateTraining(const TrainConfig& train) {
 
 } // namespace
 
+std::string whyUnused(const RunConfig& run, const SettingSpec& spec) {
+    const auto& [model, data, train] = std::tie(run.model, run.data, run.train);
+    const bool isAdam = train.optimizer != "sgd";
+    const bool isAugmented = data.randomCrop > 0 || data.randomFlip;
+    const struct {
+        std::string_view section, key;
+        bool isUsed;
+        std::string_view owner;
+    } rules[] = {
+        {"model", "path", model.kind == "torchscript", "model kind \"torchscript\""},
+        {"model", "hidden", model.kind == "mlp", "model kind \"mlp\""},
+        {"model", "width", model.kind == "transformer", "model kind \"transformer\""},
+        {"model", "depth", model.kind == "transformer", "model kind \"transformer\""},
+        {"model", "heads", model.kind == "transformer", "model kind \"transformer\""},
+        {"data", "samples", data.kind == "synthetic", "data kind \"synthetic\""},
+        {"data", "classes", data.kind == "synthetic", "data kind \"synthetic\""},
+        {"data", "seed", data.kind == "synthetic", "data kind \"synthetic\""},
+        {"data", "context", data.kind == "text", "data kind \"text\""},
+        {"train", "betas", isAdam, "adam and adamw"},
+        {"train", "eps", isAdam, "adam and adamw"},
+        {"train", "ignore_index", train.loss == "cross_entropy", "loss \"cross_entropy\""},
+        {"train", "order_seed", train.order != "sequential", "an order that is shuffled"},
+        {"train", "worker_rng", isAugmented, "augmented data: random_crop or random_flip"},
+    };
+    for (const auto& rule : rules)
+        if (rule.section == spec.section && rule.key == spec.key && !rule.isUsed)
+            return fmt::format("{} is only for {}", spec.key, rule.owner);
+    return "";
+}
+
 void validate(const RunConfig& run) {
     validateTraining(run.train);
     validateData(run.data);
@@ -153,6 +184,8 @@ void validate(const RunConfig& run) {
             fmt::format("accumulator = \"canonical\" computes each sample by itself; the batch statistics of {} need the "
                         "others",
                         run.model.batchNorm ? "batch_norm" : run.model.kind));
+    require(run.record.reluProbe == 0 || run.model.kind != "torchscript",
+            "relu_probe: which ReLUs a torchscript module has is not known");
     require(run.record.steps.empty() || std::ranges::is_sorted(run.record.steps, std::less_equal<>{}),
             fmt::format("[record] steps = {}: they must rise", toText(run.record.steps)));
 }

@@ -110,6 +110,9 @@ std::string toJson(const RunConfig& run);
 /// Inverse of toJson. Throws StudyError that names the key.
 RunConfig runConfigFromJson(std::string_view json);
 
+/// Why a setting changes nothing in a run like this, or "".
+std::string whyUnused(const RunConfig& run, const SettingSpec& spec);
+
 /// Throws StudyError if values that are each allowed contradict each other (accumulation > batch, …).
 void validate(const RunConfig& run);
 

@@ -93,6 +93,12 @@ std::vector<RunConfig> expand(const Study& study) {
             more = index[i] != 0;
         }
     }
+    for (const Axis& axis : study.axes) {
+        const SettingSpec& spec = settingOfAxis(axis.key);
+        if (axis.values.size() > 1 &&
+            std::ranges::none_of(runs, [&](const RunConfig& run) { return whyUnused(run, spec).empty(); }))
+            throw StudyError(fmt::format("axis {} changes nothing here: {}", axis.key, whyUnused(runs.front(), spec)));
+    }
     if (study.control) {
         const std::size_t count = runs.size();
         for (std::size_t i = 0; i < count; ++i) {
@@ -137,8 +143,12 @@ void applyOverride(Study& study, std::string_view keyAndValues) {
     }
     if (values.size() > 1 && !spec.canBeAxis)
         throw StudyError(fmt::format("{} cannot be an axis: give it one value", spec.key));
+    const std::string key = spec.axisKey();
+    const bool isPath = key == "path" || key == "targets" || key == "model.path" || key == "blas";
+    for (SettingValue& value : values) // relative to where the user is
+        if (auto* path = std::get_if<std::string>(&value); path && isPath && !path->empty() && *path != "system")
+            *path = std::filesystem::absolute(*path).lexically_normal().string();
     setAxis(study, spec, std::move(values));
-    expand(study); // a combination that is impossible is bad input here, not later
 }
 
 void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> values) {

@@ -42,8 +42,8 @@ std::string toToml(const Study& study);
 /// repeat = n means the axis 1 … n. Throws StudyError if a value is named twice.
 void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> values);
 
-/// The user's `--set key=v1,v2`: one value overrides the setting, several make an axis.
-/// Throws StudyError.
+/// The user's `--set key=v1,v2`: one value overrides the setting, several make an axis; files are relative to the
+/// working directory. Throws StudyError. Whether all overrides together are possible, expand() says.
 void applyOverride(Study& study, std::string_view keyAndValues);
 
 /// What the runs with one reference have in common: the values of the group axes.

@@ -3,6 +3,7 @@
 
 #include "training/ActivationCapture.h"
 #include "training/Autocast.h"
+#include "training/Hardware.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ThreadLocalState.h>
@@ -29,8 +30,10 @@ public:
         at::set_num_threads(1);
         for (int i = 0; i < count; ++i)
             m_threads.emplace_back([this] { serve(); });
-        run(count, [](std::int64_t) { torch::zeros({1}).add_(1); });
+        m_gate.arrive_and_wait(); // each has taken it over
         at::set_num_threads(before);
+        if (m_failure)
+            std::rethrow_exception(m_failure);
     }
     ~Threads() {
         m_isEnding = true;
@@ -56,6 +59,12 @@ public:
 
 private:
     void serve() {
+        if (at::get_num_threads() != 1) { // asking is what makes a thread take it over
+            const std::lock_guard held(m_mutex);
+            m_failure = std::make_exception_ptr(
+                SettingMismatch("accumulator = canonical: a thread of its own has several threads inside an operator"));
+        }
+        m_gate.arrive_and_wait();
         while (true) {
             m_gate.arrive_and_wait();
             if (m_isEnding)

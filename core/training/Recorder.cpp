@@ -135,17 +135,24 @@ std::vector<std::int64_t> recordedSteps(const RecordConfig& config, std::int64_t
 }
 
 Recorder::Recorder(const std::filesystem::path& file, Recorded recorded, std::int64_t steps,
-                   std::optional<ReferenceReplay> replay)
-    : m_recorded(std::move(recorded)), m_steps(recordedSteps(m_recorded.config.record, steps)),
-      m_replay(std::move(replay)) {
+                   const std::optional<ReferenceReplay>& replay)
+    : m_recorded(std::move(recorded)), m_steps(recordedSteps(m_recorded.config.record, steps)) {
     for (std::size_t i = 0; i < m_recorded.parameters.size(); ++i)
         m_tensors.push_back({m_recorded.names[i], dtypeOf(m_recorded.parameters[i].scalar_type()),
                              shapeOf(m_recorded.parameters[i])});
-    if (m_replay)
-        m_reference.emplace(m_replay->file);
+    if (replay) {
+        m_reference.emplace(replay->file);
+        if (!std::ranges::equal(m_reference->parameters(), m_tensors, {}, &TensorInfo::name, &TensorInfo::name) ||
+            !std::ranges::equal(m_reference->parameters(), m_tensors, {}, &TensorInfo::shape, &TensorInfo::shape))
+            throw RecordingError(fmt::format("{}: has other tensors than this run: they can't be compared",
+                                             replay->file.string()));
+        m_stream.emplace(replay->stream, m_reference->parameters(), m_reference->steps());
+    }
     planOptimizerState();
     planActivationsAndSigns(steps);
-    planMetrics();
+    // without a file the size alone is asked for
+    if (m_reference || (file.empty() && m_recorded.config.record.weights == "metrics" && !m_recorded.config.isReference))
+        planMetrics();
     const RunSchema planned = schema();
     m_recordedBytes = valueBytes(planned);
     if (!file.empty())
@@ -170,9 +177,11 @@ void Recorder::planOptimizerState() {
 /// Runs the network once to see what it puts out.
 void Recorder::planActivationsAndSigns(std::int64_t steps) {
     const RecordConfig& record = m_recorded.config.record;
-    std::vector<std::int64_t> activationSteps;
-    std::ranges::copy_if(record.activations, std::back_inserter(activationSteps),
-                         [&](std::int64_t step) { return step <= steps && isRecorded(step); });
+    const std::vector<std::int64_t>& activationSteps = record.activations;
+    for (const std::int64_t step : activationSteps)
+        if (!isRecorded(step))
+            throw StudyError(fmt::format("activations = {}: step {} is not one of the recorded steps, 0 to {}",
+                                         toText(record.activations), step, steps));
     if (activationSteps.empty() && record.reluProbe == 0)
         return;
     const Quietly quietly(m_recorded.network);
@@ -207,8 +216,6 @@ void Recorder::planActivationsAndSigns(std::int64_t steps) {
 
 void Recorder::planMetrics() {
     m_firstMetric = m_extras.size();
-    if (!m_replay)
-        return;
     const std::uint64_t scopes = scopesOf(m_tensors).size();
     for (const MetricInfo& metric : metrics())
         m_extras.push_back({fmt::format("/comparison/{}", metric.key), DType::Float64, {scopes}, {}});
@@ -295,21 +302,27 @@ void Recorder::addReluSigns(RunRow& row) {
 }
 
 void Recorder::addMetrics(std::int64_t step, RunRow& row) {
-    if (!m_replay)
+    if (!m_reference)
         return;
-    const std::vector<TensorRow> theirs = readStreamedRow(m_replay->stream, step, m_tensors);
+    std::size_t extra = m_firstMetric;
+    const std::optional<std::vector<TensorRow>> theirs = m_stream->read(step);
+    if (!theirs) { // a step that only this run records
+        for (; extra < m_extras.size(); ++extra)
+            row.extras.emplace_back(
+                extra, missing(TensorInfo{m_extras[extra].path, m_extras[extra].dtype, m_extras[extra].shape}.bytes()));
+        return;
+    }
     const auto referenceRow = std::ranges::lower_bound(m_reference->steps(), step) - m_reference->steps().begin();
     std::vector<TensorRow> ours;
     for (std::size_t i = 0; i < m_tensors.size(); ++i) {
         ours.emplace_back(m_tensors[i].dtype, row.weights[i].arrived());
-        if (digestOf(theirs[i].bytes()) != m_reference->weightDigest(i, static_cast<std::size_t>(referenceRow)))
+        if (digestOf((*theirs)[i].bytes()) != m_reference->weightDigest(i, static_cast<std::size_t>(referenceRow)))
             throw RecordingError(fmt::format(
                 "step {}: the reference, run again beside this run, has other bits in {} than its recording: it can't be "
                 "repeated on this machine, which weights = \"metrics\" needs; weights = \"full\" does not",
                 step, m_tensors[i].name));
     }
-    const RowMeasurement measured = measureRow(m_tensors, ours, theirs);
-    std::size_t extra = m_firstMetric;
+    const RowMeasurement measured = measureRow(m_tensors, ours, *theirs);
     for (const std::vector<double>& values : measured.values)
         row.extras.emplace_back(extra++, kept(values));
     row.extras.emplace_back(

@@ -2,6 +2,7 @@
 // Decides what of a training goes into its run file, and hands it to the writer. For core/training only.
 #pragma once
 
+#include "recording/RowStream.h"
 #include "recording/RunReader.h"
 #include "recording/RunWriter.h"
 #include "training/ActivationCapture.h"
@@ -50,7 +51,7 @@ class Recorder {
 public:
     /// Creates the file; without a name, nothing is recorded. Throws RecordingError.
     Recorder(const std::filesystem::path& file, Recorded recorded, std::int64_t steps,
-             std::optional<ReferenceReplay> replay);
+             const std::optional<ReferenceReplay>& replay);
 
     [[nodiscard]] bool isRecorded(std::int64_t step) const;
     /// What the values of all rows take on the disk.
@@ -81,8 +82,8 @@ private:
     Recorded m_recorded;
     std::vector<std::int64_t> m_steps;
     std::vector<TensorInfo> m_tensors;
-    std::optional<ReferenceReplay> m_replay;
-    std::optional<RunReader> m_reference;
+    std::optional<RunReader> m_reference;     ///< what this run is compared with as it goes
+    std::optional<RowStreamReader> m_stream;  ///< the reference's weights
     ActivationCapture m_activations;
     bool m_isListening = false;
     torch::Tensor m_probe; ///< inputs of the ReLU probe

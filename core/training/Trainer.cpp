@@ -73,6 +73,11 @@ public:
         }
         m_optimizer.emplace(config.train, m_parameters);
         if (config.train.accumulator == "canonical") {
+            for (const auto& item : m_network->namedBuffers())
+                if (item.key().ends_with("running_mean"))
+                    throw StudyError(fmt::format("accumulator = \"canonical\" computes each sample by itself; the batch "
+                                                 "statistics of {} need the others",
+                                                 item.key()));
             // dropout draws at random, what a module of others does is not known, and autocast keeps casts of weights
             // for all threads together
             const bool isRandom = config.model.dropout > 0 || config.model.kind == "torchscript";

@@ -28,6 +28,7 @@ std::string problem(const std::string& lines) {
 Study overridden(const std::string& text) {
     Study changed = study("");
     applyOverride(changed, text);
+    expand(changed);
     return changed;
 }
 

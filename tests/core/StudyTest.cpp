@@ -237,7 +237,10 @@ TEST(Study, OverrideOfStepsOrEpochsAsAnAxisReplacesTheOther) {
 TEST(Study, BadOverridesSayWhatIsAllowed) {
     Study changed = study("threads = [1, 2]");
     const auto problem = [&](const char* text) {
-        return messageOf<StudyError>([&] { applyOverride(changed, text); });
+        return messageOf<StudyError>([&] {
+            applyOverride(changed, text);
+            expand(changed);
+        });
     };
     for (const char* text : {"", "=", "threads", "threads=", "=2"})
         EXPECT_HAS(problem(text), "expected key=value");

@@ -75,6 +75,7 @@ TEST(StudyToml, RoundTripOfEverySetting) {
     module.base.model.kind = "torchscript";
     module.base.model.path = "/module.pt";
     module.base.data.targets.clear();
+    module.base.record.reluProbe = 0; // whose ReLUs are not known
     module.base.train.steps.reset();
     module.base.train.epochs = 3; // a whole number must stay a real
     module.base.train.momentum = 0;

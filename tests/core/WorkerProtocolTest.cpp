@@ -30,10 +30,11 @@ TEST(WorkerProtocol, RequestsSurviveTheLine) {
 
 TEST(WorkerProtocol, StreamsAndTrialsSurviveTheLine) {
     for (const StreamUse use : {StreamUse::None, StreamUse::Compare, StreamUse::Feed}) {
-        const WorkerRequest request{test::tinyConfig("id", 5), "run.h5", "reference.h5", use, 7};
+        const WorkerRequest request{test::tinyConfig("id", 5), "run.h5", "reference.h5", use, 12, 7};
         const WorkerRequest back = parseRequest(toLine(request));
         EXPECT_EQ(back.stream, use);
         EXPECT_EQ(back.referenceFile, "reference.h5");
+        EXPECT_EQ(back.streamDescriptor, 12);
         EXPECT_EQ(back.trialSteps, 7);
     }
 }
