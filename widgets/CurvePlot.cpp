@@ -52,9 +52,8 @@ CurvePlot::CurvePlot(QWidget* parent)
     QCPLayoutGrid* grid = p.plotLayout();
     grid->insertRow(0);
     grid->insertRow(0);
-    m_title = new QCPTextElement(&p, QString(), plotFont(true));
-    m_title->setLayer(QStringLiteral("axes"));
-    grid->addElement(0, 0, m_title);
+    title()->setLayer(QStringLiteral("axes"));
+    grid->addElement(0, 0, title());
     m_legendRow = new QCPLayoutGrid;
     m_legendRow->setMargins(QMargins(16, 0, 16, 4));
     grid->addElement(1, 0, m_legendRow);
@@ -119,7 +118,7 @@ void CurvePlot::addFixedLines() {
     m_zeroLabel->setText(tr("0, though bits differ"));
     m_topLine = line(false);
     m_topLabel = label(Qt::AlignTop);
-    m_topLabel->setText(tr("not finite (NaN or ∞)"));
+    m_topLabel->setText(tr("not finite, or not kept"));
     m_stepLine = line(true);
     m_crossVertical = line(true);
     m_crossHorizontal = line(false);
@@ -150,7 +149,7 @@ void CurvePlot::setView(CurveView view) {
     y.setNumberPrecision(isLog ? 0 : 4);
     y.setLabel(QString::fromStdString(m_view.yTitle));
     plot().xAxis->setLabel(QString::fromStdString(m_view.xTitle));
-    m_title->setText(QString::fromStdString(m_view.title));
+    title()->setText(QString::fromStdString(m_view.title));
 
     fillGraphs();
     placeFixedLines();
@@ -307,14 +306,10 @@ void CurvePlot::fitRanges() {
     plot().yAxis->setRange(m_view.floor / pad, top * pad);
 }
 
-void CurvePlot::setMarkedStep(std::optional<std::int64_t> step) {
-    if (step == m_step)
-        return;
-    m_step = step;
-    m_stepLine->setVisible(step.has_value());
-    if (step)
-        placeAt(*m_stepLine, static_cast<double>(*step), true);
-    scheduleReplot();
+void CurvePlot::placeStepMark() {
+    m_stepLine->setVisible(markedStep().has_value());
+    if (markedStep())
+        placeAt(*m_stepLine, static_cast<double>(*markedStep()), true);
 }
 
 void CurvePlot::setSelectedRun(std::optional<std::size_t> run) {
@@ -391,7 +386,7 @@ QString CurvePlot::readoutAt(QPoint point) {
     const QString value =
         curve.kinds[hit->point] == PointKind::Identical ? tr("bit-identical")
         : curve.kinds[hit->point] == PointKind::Nonfinite
-            ? tr("not finite (NaN or ∞)")
+            ? tr("not finite, or not kept")
             : QString::number(curve.values[hit->point], 'g', QLocale::FloatingPointShortest);
     return tr("<b>%1</b><br>step %2: %3")
         .arg(QString::fromStdString(curve.name).toHtmlEscaped())
@@ -422,16 +417,10 @@ void CurvePlot::pick(QPoint point) {
     }
 }
 
-QString CurvePlot::documentTitle() const {
-    return QString::fromStdString(m_view.title);
-}
-
 void CurvePlot::applyTheme() {
     const Theme& colors = theme();
     for (QCPAxis* axis : {plot().xAxis, plot().yAxis})
         styleAxis(*axis);
-    m_title->setTextColor(colors.text);
-    m_title->setFont(plotFont(true));
     m_floorLine->setPen(QPen(colors.axis, 1, Qt::DashLine));
     m_topLine->setPen(QPen(colors.nonfinite, 1, Qt::DashLine));
     m_zeroLine->setPen(QPen(colors.axis, 1, Qt::DotLine));

@@ -17,7 +17,6 @@ class QCPGraph;
 class QCPItemStraightLine;
 class QCPItemText;
 class QCPLayoutGrid;
-class QCPTextElement;
 
 namespace driftscope {
 
@@ -35,7 +34,6 @@ public:
     void setView(CurveView view);
     [[nodiscard]] const CurveView& view() const { return m_view; }
 
-    void setMarkedStep(std::optional<std::int64_t> step);
     /// Its curves are drawn stronger than the others.
     void setSelectedRun(std::optional<std::size_t> run);
     /// Beyond so many curves there is no legend: the trees beside the plot serve as one.
@@ -59,7 +57,7 @@ protected:
     void fitTo(QSize size) override;
     void pick(QPoint point) override;
     void hideCrossHair() override;
-    [[nodiscard]] QString documentTitle() const override;
+    void placeStepMark() override;
 
 private:
     struct Hit {
@@ -78,7 +76,6 @@ private:
     [[nodiscard]] std::optional<Hit> nearest(QPoint point) const;
 
     CurveView m_view;
-    QCPTextElement* m_title;
     QCPLayoutGrid* m_legendRow;
     QSharedPointer<FloorTicker> m_logTicker;
     DenseCurves* m_dense;             ///< draws the curves where they have many points
@@ -98,7 +95,6 @@ private:
     double m_top = 0;  ///< where non-finite points are drawn
     bool m_isZoomed = false;
     std::size_t m_legendLimit = 8;
-    std::optional<std::int64_t> m_step;
     std::optional<std::size_t> m_selectedRun;
     std::optional<std::size_t> m_hovered;
 };

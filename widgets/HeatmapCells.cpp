@@ -45,7 +45,7 @@ QString kindName(CellKind kind) {
     case CellKind::Identical:
         return HeatmapCells::tr("bit-identical");
     case CellKind::Nonfinite:
-        return HeatmapCells::tr("not finite (NaN or ∞)");
+        return HeatmapCells::tr("not finite, or not kept");
     case CellKind::Reference:
         return HeatmapCells::tr("the reference");
     case CellKind::Unavailable:

@@ -51,13 +51,12 @@ HeatmapPlot::HeatmapPlot(QWidget* parent) : PlotWidget(parent) {
     QCustomPlot& p = plot();
     p.plotLayout()->clear();
     p.setInteractions(QCP::iRangeDrag | QCP::iRangeZoom);
-    m_title = new QCPTextElement(&p, QString(), plotFont(true));
     m_content = new QCPLayoutGrid;
     m_panelGrid = new QCPLayoutGrid;
     m_scale = new QCPColorScale(&p);
     m_margins = new QCPMarginGroup(&p);
     m_legend = new CellLegend(&p);
-    p.plotLayout()->addElement(0, 0, m_title);
+    p.plotLayout()->addElement(0, 0, title());
     p.plotLayout()->addElement(1, 0, m_content);
     p.plotLayout()->addElement(2, 0, m_legend);
     p.plotLayout()->setRowStretchFactor(2, 0.001);
@@ -88,7 +87,7 @@ void HeatmapPlot::setView(HeatmapView view) {
     if (m_view.columnsAreSteps && !m_view.panels.empty())
         for (const std::string& label : m_view.panels.front().columnLabels)
             m_columnSteps.push_back(std::strtoll(label.c_str(), nullptr, 10));
-    m_title->setText(text(m_view.title));
+    title()->setText(text(m_view.title));
     if (m_panels.size() != m_view.panels.size())
         buildPanels();
     fillScale();
@@ -201,7 +200,7 @@ void HeatmapPlot::fillPanels() {
                 kinds.insert(cell.kind);
     }
     m_legend->setKinds(std::move(kinds));
-    placeStepFrame();
+    placeStepMark();
 }
 
 void HeatmapPlot::resetZoom() {
@@ -247,6 +246,11 @@ void HeatmapPlot::fitColumns(Panel& panel, int pixels) {
         const QCPRange visible = axis.range();
         const auto first = static_cast<std::size_t>(std::max(0.0, std::floor(visible.lower)));
         const auto last = std::min(labels.size() - 1, static_cast<std::size_t>(visible.upper));
+        if (static_cast<int>(last - first + 1) * needed <= pixels) { // all fit, however unevenly they are spaced
+            for (std::size_t c = first; c <= last; ++c)
+                panel.columnTicker->addTick(static_cast<double>(c) + 0.5, text(labels[c]));
+            return;
+        }
         const double steps = static_cast<double>(m_columnSteps[last] - m_columnSteps[first]);
         const std::int64_t stride = niceStride(std::max(1.0, steps * needed * 1.6 / pixels));
         std::int64_t next = m_columnSteps[first];
@@ -279,18 +283,11 @@ void HeatmapPlot::fitRows(Panel& panel, int pixels, bool hasLabels) {
         panel.rowTicker->addTick(static_cast<double>(r) + 0.5, text(labels[r]));
 }
 
-void HeatmapPlot::setMarkedStep(std::optional<std::int64_t> step) {
-    if (step == m_step)
-        return;
-    m_step = step;
-    placeStepFrame();
-    scheduleReplot();
-}
-
-void HeatmapPlot::placeStepFrame() {
+/// Frames the column of the last step up to it, where columns are steps.
+void HeatmapPlot::placeStepMark() {
     auto column = m_columnSteps.begin();
-    if (m_step)
-        column = std::ranges::upper_bound(m_columnSteps, *m_step);
+    if (markedStep())
+        column = std::ranges::upper_bound(m_columnSteps, *markedStep());
     const bool isShown = column != m_columnSteps.begin();
     const auto end = static_cast<double>(column - m_columnSteps.begin());
     for (const auto& panel : m_panels) {
@@ -355,14 +352,8 @@ void HeatmapPlot::hideCrossHair() {
         panel->hoverFrame->setVisible(false);
 }
 
-QString HeatmapPlot::documentTitle() const {
-    return text(m_view.title);
-}
-
 void HeatmapPlot::applyTheme() {
     const Theme& colors = theme();
-    m_title->setTextColor(colors.text);
-    m_title->setFont(plotFont(true));
     styleAxis(*m_scale->axis());
     m_legend->setStyle(colors, plotFont());
     for (const auto& panel : m_panels) {

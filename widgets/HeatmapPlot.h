@@ -14,7 +14,6 @@
 class QCPColorScale;
 class QCPLayoutGrid;
 class QCPMarginGroup;
-class QCPTextElement;
 
 namespace driftscope {
 
@@ -30,9 +29,6 @@ public:
     void setView(HeatmapView view);
     [[nodiscard]] const HeatmapView& view() const { return m_view; }
 
-    /// Framed where columns are steps.
-    void setMarkedStep(std::optional<std::int64_t> step);
-
     void resetZoom() override;
     [[nodiscard]] QString readoutAt(QPoint point) override;
 
@@ -47,7 +43,7 @@ protected:
     void fitTo(QSize size) override;
     void pick(QPoint point) override;
     void hideCrossHair() override;
-    [[nodiscard]] QString documentTitle() const override;
+    void placeStepMark() override;
 
 private:
     struct Panel;
@@ -60,14 +56,11 @@ private:
     void fillScale();
     void fitColumns(Panel& panel, int pixels);
     void fitRows(Panel& panel, int pixels, bool hasLabels);
-    void placeStepFrame();
     [[nodiscard]] std::optional<Hit> hitAt(QPoint point) const;
 
     HeatmapView m_view;
     std::vector<std::int64_t> m_columnSteps; ///< of the columns, where these are steps
-    std::optional<std::int64_t> m_step;
 
-    QCPTextElement* m_title;
     QCPLayoutGrid* m_content; ///< panels on the left, colour scale on the right
     QCPLayoutGrid* m_panelGrid;
     QCPColorScale* m_scale;

@@ -25,6 +25,7 @@ PlotWidget::PlotWidget(QWidget* parent)
                      QCustomPlot::limBelow);
     m_crossHairLayer = m_plot->layer(QStringLiteral("crosshair"));
     m_crossHairLayer->setMode(QCPLayer::lmBuffered);
+    m_title = new QCPTextElement(m_plot);
     m_plot->setNoAntialiasingOnDrag(true);
     m_plot->setMouseTracking(true);
     m_plot->setFocusPolicy(Qt::StrongFocus);
@@ -68,7 +69,17 @@ void PlotWidget::setTheme(const Theme& theme) {
     palette.setColor(QPalette::Window, theme.label);
     palette.setColor(QPalette::WindowText, theme.text);
     m_readout->setPalette(palette);
+    m_title->setTextColor(theme.text);
+    m_title->setFont(plotFont(true));
     applyTheme();
+    scheduleReplot();
+}
+
+void PlotWidget::setMarkedStep(std::optional<std::int64_t> step) {
+    if (step == m_markedStep)
+        return;
+    m_markedStep = step;
+    placeStepMark();
     scheduleReplot();
 }
 
@@ -80,7 +91,7 @@ void PlotWidget::setHint(const QString& text) {
 
 QByteArray PlotWidget::render(PictureFormat format, QSize size) {
     fitTo(size);
-    QByteArray bytes = renderPlot(*m_plot, format, size, documentTitle());
+    QByteArray bytes = renderPlot(*m_plot, format, size, m_title->text());
     fitTo(m_plot->size());
     return bytes;
 }

@@ -9,10 +9,12 @@
 #include <QTimer>
 #include <QWidget>
 
+#include <cstdint>
 #include <optional>
 
 class QCPAxis;
 class QCPLayer;
+class QCPTextElement;
 class QCustomPlot;
 class QLabel;
 
@@ -32,6 +34,8 @@ public:
     /// The plot as it would look at that size.
     QByteArray render(PictureFormat format, QSize size);
 
+    void setMarkedStep(std::optional<std::int64_t> step);
+
     virtual void resetZoom() = 0;
 
     /// Text (rich) of what lies under a point of the plot, or "".
@@ -47,6 +51,9 @@ protected:
     [[nodiscard]] QCustomPlot& plot() const { return *m_plot; }
     [[nodiscard]] const Theme& theme() const { return m_theme; }
     [[nodiscard]] QCPLayer* crossHairLayer() const { return m_crossHairLayer; }
+    /// Text above the plot, and title of the documents it is exported to; the plot lays it out.
+    [[nodiscard]] QCPTextElement* title() const { return m_title; }
+    [[nodiscard]] std::optional<std::int64_t> markedStep() const { return m_markedStep; }
     [[nodiscard]] QFont plotFont(bool isTitle = false) const;
     void styleAxis(QCPAxis& axis) const;
     void scheduleReplot();
@@ -55,7 +62,7 @@ protected:
     virtual void fitTo(QSize size) = 0; ///< arranges what depends on the size; before a replot
     virtual void pick(QPoint point) = 0;
     virtual void hideCrossHair() = 0;
-    virtual QString documentTitle() const = 0;
+    virtual void placeStepMark() = 0; ///< at markedStep(); scheduleReplot follows
 
     bool eventFilter(QObject* watched, QEvent* event) override;
 
@@ -64,11 +71,13 @@ private:
 
     QCustomPlot* m_plot;
     QCPLayer* m_crossHairLayer;
+    QCPTextElement* m_title;
     QLabel* m_readout;
     QLabel* m_hint;
     QTimer m_throttle;
     Theme m_theme = Theme::light();
     std::optional<QPoint> m_pressed;
+    std::optional<std::int64_t> m_markedStep;
 };
 
 } // namespace driftscope

@@ -30,6 +30,10 @@ QString metricName(Metric metric) {
                              : QStringLiteral("%1 (%2)").arg(text(info.title), text(info.unit));
 }
 
+QString runCount(std::size_t runs) {
+    return runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs);
+}
+
 QString stateWord(RunState state) {
     switch (state) {
     case RunState::Running:

@@ -6,6 +6,7 @@
 
 #include <QString>
 
+#include <cstddef>
 #include <optional>
 
 namespace driftscope {
@@ -15,6 +16,9 @@ QString runName(const StudyResults& results, std::size_t run);
 
 /// "relative L2 distance", with the unit if it has one.
 QString metricName(Metric metric);
+
+/// "1 run", "7 runs".
+QString runCount(std::size_t runs);
 
 QString stateWord(RunState state);
 

@@ -3,51 +3,65 @@
 
 namespace driftscope {
 
+namespace {
+
+Theme makeTheme(bool isDark) {
+    const auto either = [isDark](QRgb light, QRgb dark) { return QColor(isDark ? dark : light); };
+    return {
+        .isDark = isDark,
+        .background = either(0xffffff, 0x1a1d21),
+        .text = either(0x1c2024, 0xe8eaed),
+        .mutedText = either(0x5a6270, 0xa4acb8),
+        .grid = either(0xe6e9ed, 0x30353c),
+        .axis = either(0x868e99, 0x7d8590),
+        .accent = either(0x0b62c4, 0x6cb2ff),
+        .label = isDark ? QColor(38, 42, 48, 235) : QColor(255, 255, 255, 235),
+        .identical = either(0xdfe3e8, 0x3d434b),
+        .reference = either(0xc3d4ea, 0x3f5878),
+        .nonfinite = either(0xb3261e, 0xff6b5e),
+        .hatch = either(0x9aa2ad, 0x6b737e),
+        .warning = either(0xfff1cc, 0x4a3d12),
+        .error = either(0xfde1de, 0x58231f),
+        // On white, yellow is darkened: Okabe and Ito's own can't be seen there as a line. On dark,
+        // black becomes white and blue is lightened; the others are bright enough.
+        .runs = {either(0x000000, 0xffffff), either(0x0072b2, 0x3f9fe0), either(0xd55e00, 0xe8702a),
+                 either(0x009e73, 0x1fbf92), either(0xcc79a7, 0xdd92bb), either(0xe69f00, 0xf0ad1f),
+                 either(0x56b4e9, 0x7cc7f2), either(0xa89a00, 0xf0e442)},
+    };
+}
+
+/// The colour with a share of another in it.
+QColor mixed(const QColor& color, const QColor& other, double share) {
+    const auto part = [share](int from, int to) { return qRound(from + share * (to - from)); };
+    return QColor(part(color.red(), other.red()), part(color.green(), other.green()),
+                  part(color.blue(), other.blue()));
+}
+
+} // namespace
+
 Theme Theme::light() {
-    Theme theme;
-    theme.background = QColor(0xffffff);
-    theme.text = QColor(0x1c2024);
-    theme.mutedText = QColor(0x5a6270);
-    theme.grid = QColor(0xe6e9ed);
-    theme.axis = QColor(0x868e99);
-    theme.accent = QColor(0x0b62c4);
-    theme.label = QColor(255, 255, 255, 235);
-    theme.identical = QColor(0xdfe3e8);
-    theme.reference = QColor(0xc3d4ea);
-    theme.nonfinite = QColor(0xb3261e);
-    theme.hatch = QColor(0x9aa2ad);
-    theme.warning = QColor(0xfff1cc);
-    theme.error = QColor(0xfde1de);
-    // Yellow is darkened: Okabe and Ito's own can't be seen as a line on white.
-    theme.runs = {QColor(Qt::black), QColor(0x0072b2), QColor(0xd55e00), QColor(0x009e73),
-                  QColor(0xcc79a7),  QColor(0xe69f00), QColor(0x56b4e9), QColor(0xa89a00)};
-    return theme;
+    return makeTheme(false);
 }
 
 Theme Theme::dark() {
-    Theme theme;
-    theme.isDark = true;
-    theme.background = QColor(0x1a1d21);
-    theme.text = QColor(0xe8eaed);
-    theme.mutedText = QColor(0xa4acb8);
-    theme.grid = QColor(0x30353c);
-    theme.axis = QColor(0x7d8590);
-    theme.accent = QColor(0x6cb2ff);
-    theme.label = QColor(38, 42, 48, 235);
-    theme.identical = QColor(0x3d434b);
-    theme.reference = QColor(0x3f5878);
-    theme.nonfinite = QColor(0xff6b5e);
-    theme.hatch = QColor(0x6b737e);
-    theme.warning = QColor(0x4a3d12);
-    theme.error = QColor(0x58231f);
-    // Black becomes white and blue is lightened; the others are bright enough.
-    theme.runs = {QColor(0xffffff), QColor(0x3f9fe0), QColor(0xe8702a), QColor(0x1fbf92),
-                  QColor(0xdd92bb), QColor(0xf0ad1f), QColor(0x7cc7f2), QColor(0xf0e442)};
-    return theme;
+    return makeTheme(true);
 }
 
 Theme Theme::matching(const QPalette& palette) {
     return palette.color(QPalette::Window).lightness() < 128 ? dark() : light();
+}
+
+QColor Theme::runColor(std::size_t run) const {
+    const QColor& color = runs[run % paletteSize];
+    const bool canDarken = !isDark && run % paletteSize != 0; // not the black one
+    switch (run / paletteSize % colorVariants) {
+    case 1:
+        return mixed(color, background, 0.38);
+    case 2:
+        return canDarken ? mixed(color, text, 0.5) : mixed(color, background, 0.64);
+    default:
+        return color;
+    }
 }
 
 QPalette paletteOf(const Theme& theme) {

@@ -11,6 +11,7 @@
 namespace driftscope {
 
 inline constexpr std::size_t paletteSize = 8;
+inline constexpr std::size_t colorVariants = 3; ///< of each colour in the palette
 
 struct Theme {
     bool isDark = false;
@@ -34,7 +35,8 @@ struct Theme {
     /// The one that suits a widget with this palette.
     static Theme matching(const QPalette& palette);
 
-    [[nodiscard]] QColor runColor(std::size_t run) const { return runs[run % paletteSize]; }
+    /// From the ninth run on in other lightnesses, which the colour-blind see too.
+    [[nodiscard]] QColor runColor(std::size_t run) const;
 };
 
 /// A palette for the whole window, for systems that don't say whether they are dark.

@@ -94,13 +94,19 @@ void printText(const RunComparison& comparison, const Options& options, Metric m
         std::vector<std::vector<std::string>> table{
             {"tensor", fmt::format("{} at step {}", options.metric, comparison.steps[last]), "largest", "at step"}};
         for (std::size_t i = 0; i < comparison.scopes.size(); ++i) {
+            // NaN where only digests tell that bits differ
             std::size_t worst = 0;
-            for (std::size_t row = 1; row < comparison.rows(); ++row)
+            bool isKnown = true;
+            for (std::size_t row = 0; row < comparison.rows(); ++row) {
+                isKnown = isKnown && !std::isnan(comparison.value(Metric::Changed, row, i));
                 if (comparison.value(metric, row, i) > comparison.value(metric, worst, i))
                     worst = row;
-            table.push_back({scopeTitle(comparison.scopes[i]), shortNumber(comparison.value(metric, last, i)),
-                             shortNumber(comparison.value(metric, worst, i)),
-                             fmt::to_string(comparison.steps[worst])});
+            }
+            const auto shown = [&](std::size_t row) {
+                return isKnown ? shortNumber(comparison.value(metric, row, i)) : std::string("not kept");
+            };
+            table.push_back({scopeTitle(comparison.scopes[i]), shown(last), shown(worst),
+                             isKnown ? fmt::to_string(comparison.steps[worst]) : ""});
             if (comparison.scopes[i].kind == ScopeKind::Layer)
                 table.pop_back(); // the tensors say it
         }

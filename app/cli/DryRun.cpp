@@ -31,6 +31,7 @@ struct Estimate {
 /// Trains a few steps. What the process takes before them counts once, the steps as often as there are.
 Estimate tryOut(const RunConfig& config, const std::filesystem::path& worker, const std::filesystem::path& log) {
     Estimate estimate;
+    std::int64_t tried = 0;
     const auto start = std::chrono::steady_clock::now();
     estimate.end = runWorker({worker, log}, {.config = config, .file = {}, .trialSteps = trialSteps}, {},
                              [&](const WorkerEvent& event) {
@@ -38,11 +39,12 @@ Estimate tryOut(const RunConfig& config, const std::filesystem::path& worker, co
                                      estimate.steps = started->steps;
                                      estimate.threads = started->threads;
                                      estimate.bytes = started->recordedBytes;
+                                 } else if (const auto* stepped = std::get_if<WorkerStepped>(&event)) {
+                                     tried = stepped->step;
                                  }
                              });
     const double all = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    const auto tried = static_cast<double>(std::clamp<std::int64_t>(estimate.steps, 1, trialSteps));
-    const double perStep = estimate.end.trainingSeconds / tried;
+    const double perStep = estimate.end.trainingSeconds / static_cast<double>(std::max<std::int64_t>(tried, 1));
     estimate.seconds = all - estimate.end.trainingSeconds + perStep * static_cast<double>(estimate.steps);
     return estimate;
 }

@@ -4,7 +4,9 @@
 #include "analysis/StudyResults.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
+#include "recording/HalfPrecision.h"
 #include "recording/RunReader.h"
+#include "recording/RunWriter.h"
 
 #include <fmt/format.h>
 
@@ -72,20 +74,27 @@ std::string tensorCsv(const RunReader& reader, const std::string& name) {
         throw UsageError(fmt::format("{}: no tensor \"{}\"{}", reader.file().string(), name, didYouMean(name, names)));
     }
     std::string out = "step";
-    for (std::uint64_t i = 0; i < found->elements(); ++i)
-        out += fmt::format(",{}", i);
+    if (reader.weightsLevel() == WeightsLevel::Sample && reader.config()) {
+        for (const std::uint64_t i : sampledElements(*found, reader.config()->record.sampleSize))
+            out += fmt::format(",{}", i);
+    } else {
+        for (std::uint64_t i = 0; i < found->elements(); ++i)
+            out += fmt::format(",{}", i);
+    }
     out += '\n';
     for (std::size_t row = 0; row < static_cast<std::size_t>(reader.progress().rows); ++row) {
         const TensorRow values = reader.weights(static_cast<std::size_t>(found - parameters.begin()), row);
         out += fmt::to_string(reader.steps()[row]);
-        const auto append = [&](auto span) {
-            for (const auto value : span)
+        const auto append = [&](const auto& numbers) {
+            for (const auto value : numbers)
                 fmt::format_to(std::back_inserter(out), ",{}", value);
         };
         if (values.dtype() == DType::Float32)
             append(values.values<float>());
-        else
+        else if (values.dtype() == DType::Float64)
             append(values.values<double>());
+        else
+            append(widened(values.bytes(), values.dtype()));
         out += '\n';
     }
     return out;

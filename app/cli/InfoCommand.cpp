@@ -14,6 +14,19 @@
 namespace driftscope::cli {
 namespace {
 
+/// What the file keeps of the weights.
+std::string keptWeights(const RunReader& reader) {
+    switch (reader.weightsLevel()) {
+    case WeightsLevel::Full: return "full";
+    case WeightsLevel::Sample:
+        return reader.config() ? fmt::format("at most {} elements of each tensor", reader.config()->record.sampleSize)
+                               : "some elements of each tensor";
+    case WeightsLevel::DigestOnly: break;
+    }
+    return reader.comparedWith().empty() ? "digests only"
+                                         : fmt::format("digests, and the divergence from run {}", reader.comparedWith());
+}
+
 Json describe(const RunReader& reader) {
     const RunProgress progress = reader.progress();
     Json tensors = Json::array();
@@ -29,6 +42,7 @@ Json describe(const RunReader& reader) {
             {"rows", progress.rows},
             {"total_rows", reader.steps().size()},
             {"last_step", progress.rows > 0 ? Json(reader.steps()[static_cast<std::size_t>(progress.rows) - 1]) : Json()},
+            {"weights", keptWeights(reader)},
             {"gradients", reader.hasGradients()},
             {"tensors", tensors},
             {"config", reader.config() ? Json::parse(driftscope::toJson(*reader.config())) : Json()},
@@ -45,6 +59,7 @@ void printRun(const Json& run) {
                run["total_rows"].dump(), run["last_step"].dump());
     if (!text("message").empty())
         fmt::print("message     {}\n", text("message"));
+    fmt::print("weights     {}\n", text("weights"));
     if (const Json& environment = run["environment"]; environment.is_object() && environment.contains("libtorch"))
         fmt::print("environment LibTorch {}, {}, {} threads, {}\n", environment["libtorch"]["version"].dump(),
                    environment["libtorch"]["isa"].dump(), environment["threads"]["intra_op"].dump(),

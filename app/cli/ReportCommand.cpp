@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 
 namespace driftscope::cli {
@@ -21,7 +22,7 @@ Json finalMetrics(const RunComparison& comparison, std::size_t scope) {
     return values;
 }
 
-Json toJson(const RunResult& run) {
+Json toJson(const StudyResults& results, const RunResult& run) {
     Json settings = Json::object();
     for (const auto& [key, value] : run.config.settings)
         std::visit(
@@ -36,6 +37,7 @@ Json toJson(const RunResult& run) {
     Json out = {{"id", run.config.id},
                 {"settings", settings},
                 {"twin", run.config.isTwin},
+                {"reference", run.reference ? Json(results.runs[*run.reference].config.id) : Json(nullptr)},
                 {"status", run.state ? nameOf(*run.state) : "not run"},
                 {"reason", run.message.empty() ? run.comparisonProblem : run.message},
                 {"steps_compared", hasRows ? run.comparison->rows() : 0},
@@ -79,8 +81,10 @@ std::vector<std::string> tableRow(const RunResult& run) {
         const RunComparison& comparison = *run.comparison;
         const std::size_t last = comparison.rows() - 1;
         row.emplace_back(comparison.first ? toText(*comparison.first) : "none: bit-identical");
+        // only digests say that bits differ where no weights are kept, not by how much
+        const bool isKnown = !std::isnan(comparison.value(Metric::Changed, last, 0));
         for (const Metric metric : {Metric::RelativeL2, Metric::MaxAbsolute, Metric::UlpMax})
-            row.push_back(shortNumber(comparison.value(metric, last, 0)));
+            row.push_back(isKnown ? shortNumber(comparison.value(metric, last, 0)) : "not kept");
         row.push_back(fmt::to_string(comparison.steps[last]));
         row.push_back(run.verdict.kind);
     }
@@ -100,6 +104,8 @@ void printReport(const StudyResults& results) {
     for (const RunResult& run : results.runs)
         rows.push_back(tableRow(run));
     printTable(rows);
+    if (const RecordConfig& record = study.base.record; record.weights == "sample")
+        fmt::print("\nDistances are of at most {} elements of each tensor, equal bits of all.\n", record.sampleSize);
 }
 
 void printEvidence(const StudyResults& results) {
@@ -118,7 +124,7 @@ void report(const std::string& path, bool json, bool evidence) {
     if (json) {
         Json runs = Json::array();
         for (const RunResult& run : results.runs)
-            runs.push_back(toJson(run));
+            runs.push_back(toJson(results, run));
         const RunResult* reference = referenceOf(results);
         print({{"study", folder.study.name},
                {"data", dataLine(results)},

@@ -33,6 +33,7 @@ struct Options {
     int timeLimit = 0; ///< seconds; 0: none
     bool resume = false;
     bool dryRun = false;
+    bool full = false;
     bool json = false;
 };
 
@@ -72,6 +73,8 @@ void supervise(const StudyFolder& folder, const RunManager::Options& options, st
 
 Study prepare(const Options& options) {
     Study study = loadStudy(options.study);
+    if (options.full)
+        applyFullSize(study);
     if (!options.data.empty()) {
         const std::string path = std::filesystem::absolute(options.data).lexically_normal().string();
         study.base.data.kind = detectDataKind(path);
@@ -198,6 +201,7 @@ void addRun(CLI::App& app, int& exitCode) {
         ->check(CLI::Range(1, 1 << 30));
     command->add_flag("-n,--dry-run", options->dryRun,
                       "Only list the runs, with the time and disk they would take: trains a few steps of each");
+    command->add_flag("--full", options->full, "At the full size that the study names: hours, not minutes");
     command->add_flag("--json", options->json, "Summary as JSON");
     command->callback([options, &exitCode] { exitCode = run(*options); });
 }

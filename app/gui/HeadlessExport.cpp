@@ -8,6 +8,8 @@
 #include "execution/RunManager.h"
 
 #include <QApplication>
+#include <QFile>
+#include <QTemporaryDir>
 
 #include <algorithm>
 #include <iostream>
@@ -93,9 +95,12 @@ HeatmapView heatmapFor(const StudyResults& results, const Options& options) {
 template <class View>
 void writeView(const View& view, const Options& options, int argc, char** argv) {
     const ExportFormat format = exportFormat(options.exportFile);
+    const QTemporaryDir runtime; // Qt would warn of its own choice, where there is none
     std::optional<QApplication> application;
     if (format != ExportFormat::Csv) {
         qputenv("QT_QPA_PLATFORM", "offscreen");
+        if (!qEnvironmentVariableIsSet("XDG_RUNTIME_DIR"))
+            qputenv("XDG_RUNTIME_DIR", QFile::encodeName(runtime.path()));
         application.emplace(argc, argv);
     }
     writeWhole(options.exportFile, exported(view, format, options.size));

@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace driftscope {
@@ -43,15 +42,15 @@ public:
 private:
     void finish(Result result) {
         m_isBusy = false;
-        if (std::optional<Work> next = std::exchange(m_next, std::nullopt))
-            request(std::move(*next));
+        if (Work next = std::exchange(m_next, nullptr))
+            request(std::move(next));
         m_deliver(std::move(result));
     }
 
     QObject* m_context;
     std::function<void(Result)> m_deliver;
     bool m_isBusy = false;
-    std::optional<Work> m_next;
+    Work m_next; ///< empty: none waits
     QThreadPool m_pool;
 };
 

@@ -205,17 +205,16 @@ void MainWindow::runsEnded() {
     for (std::size_t run = 0; run < total; ++run)
         ++counts[m_session->stateOf(run).value_or(RunState::Cancelled)];
     if (counts.size() == 1 && counts.contains(RunState::Finished)) {
-        m_message->showMessage(MessageBar::Kind::Info, tr("All %1 runs finished.").arg(total),
+        m_message->showMessage(MessageBar::Kind::Info, tr("%1 finished.").arg(runCount(total)),
                                m_actions.exportView);
     } else {
         QStringList parts;
         for (const auto& [state, count] : counts)
             parts << QStringLiteral("%1 %2").arg(count).arg(stateWord(state));
-        m_message->showMessage(
-            MessageBar::Kind::Warning,
-            tr("Of %1 runs: %2. Select one in the tree to see why it did not finish.")
-                .arg(total)
-                .arg(parts.join(QStringLiteral(", "))));
+        m_message->showMessage(MessageBar::Kind::Warning,
+                               tr("Of %1: %2. Select one in the tree to see why it did not finish.")
+                                   .arg(runCount(total))
+                                   .arg(parts.join(QStringLiteral(", "))));
     }
 }
 
@@ -383,7 +382,7 @@ void MainWindow::refreshActions() {
 
 void MainWindow::refreshStatusBar() {
     const StudySession::Progress progress = m_session->progress();
-    QStringList parts{tr("%1 of %2 runs").arg(progress.ended).arg(progress.total)};
+    QStringList parts{tr("%1 of %2").arg(progress.ended).arg(runCount(progress.total))};
     if (m_session->isRunning()) {
         if (progress.secondsLeft > 0)
             parts << duration(progress.secondsLeft);

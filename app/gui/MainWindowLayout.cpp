@@ -9,6 +9,7 @@
 #include "NewStudyDialog.h"
 #include "RunDetails.h"
 #include "RunsPanel.h"
+#include "RunText.h"
 #include "StartPage.h"
 
 #include "recording/Version.h"
@@ -40,8 +41,8 @@ std::vector<StartPage::Study> startStudies() {
     std::vector<StartPage::Study> studies;
     for (const BuiltInStudy& builtIn : builtInStudies()) {
         const Study study = loadStudy(std::string(builtIn.name));
-        studies.push_back({text(study.name), text(study.description),
-                           MainWindow::tr("%1 runs").arg(expand(study).size())});
+        studies.push_back(
+            {text(study.name), text(study.description), runCount(expand(study).size())});
     }
     // The quickest first.
     std::ranges::stable_partition(

@@ -2,6 +2,7 @@
 #include "ViewDefaults.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace driftscope {
 
@@ -20,8 +21,10 @@ std::optional<std::size_t> mostDivergentRun(const StudyResults& results, Metric 
         const auto& comparison = results.runs[i].comparison;
         if (!comparison || comparison->rows() == 0)
             continue;
-        if (const double value = comparison->value(metric, comparison->rows() - 1, 0);
-            value > most) {
+        double value = comparison->value(metric, comparison->rows() - 1, 0);
+        if (std::isnan(value)) // it differs, and how far is not kept
+            value = 0;
+        if (value > most) {
             most = value;
             farthest = i;
         }

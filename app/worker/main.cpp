@@ -48,6 +48,7 @@ std::int64_t peakMemoryBytes() {
 WorkerEnded runTraining(const std::string& line, const EventStream& events) {
     Clock::time_point start = Clock::now();
     Clock::time_point lastSent{};
+    bool isTrial = false; // whoever started it counts the steps
     const TrainingObserver observer{
         .started =
             [&](std::int64_t steps, int threads, std::uint64_t recordedBytes) {
@@ -56,7 +57,7 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
             },
         .stepped =
             [&](std::int64_t step, double loss) {
-                if (Clock::now() - lastSent < std::chrono::milliseconds(30))
+                if (!isTrial && Clock::now() - lastSent < std::chrono::milliseconds(30))
                     return;
                 lastSent = Clock::now();
                 events.send(WorkerStepped{step, loss});
@@ -66,6 +67,7 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
     WorkerEnded end;
     try {
         const WorkerRequest request = parseRequest(line);
+        isTrial = request.trialSteps > 0;
         TrainingOutput output{.file = request.file,
                               .referenceFile = request.referenceFile,
                               .trialSteps = request.trialSteps};

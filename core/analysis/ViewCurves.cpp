@@ -2,6 +2,7 @@
 #include "analysis/ViewData.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,13 +26,32 @@ std::string scopeTitle(const Scope& scope) {
     return scope.name.empty() ? "(model's own)" : scope.name;
 }
 
-std::string quantityTitle(const StudyResults& results, Metric metric) {
+namespace {
+
+/// What the runs are compared with: one run, or each with its group's.
+std::string referenceTitle(const StudyResults& results, std::optional<std::size_t> run) {
+    std::optional<std::size_t> reference;
+    bool areSeveral = false;
+    for (std::size_t i = 0; i < results.runs.size(); ++i) {
+        if ((run && i != *run) || results.runs[i].config.isTwin)
+            continue;
+        if (const auto other = results.runs[i].reference; other) {
+            areSeveral = areSeveral || (reference && *reference != *other);
+            reference = other;
+        }
+    }
+    if (areSeveral)
+        return fmt::format("the reference of the same {}", fmt::join(results.folder.study.groups, " and "));
+    return reference ? runTitle(results.runs[*reference]) : "";
+}
+
+} // namespace
+
+std::string quantityTitle(const StudyResults& results, Metric metric, std::optional<std::size_t> run) {
     const MetricInfo& info = infoOf(metric);
-    const auto reference = std::ranges::find_if(
-        results.runs, [](const RunResult& run) { return run.config.isReference && !run.config.isTwin; });
     std::string text(info.title);
-    if (reference != results.runs.end())
-        text += fmt::format(" to {}", runTitle(*reference));
+    if (const std::string reference = referenceTitle(results, run); !reference.empty())
+        text += fmt::format(" to {}", reference);
     if (!info.unit.empty())
         text += fmt::format(" ({})", info.unit);
     return text;
@@ -130,6 +150,16 @@ CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
 
 namespace {
 
+std::string_view nameOf(PointKind kind) {
+    switch (kind) {
+    case PointKind::Value: return "value";
+    case PointKind::Identical: return "identical";
+    case PointKind::Zero: return "zero";
+    case PointKind::Nonfinite: return "nonfinite";
+    }
+    return "";
+}
+
 std::string_view nameOf(CellKind kind) {
     switch (kind) {
     case CellKind::Value: return "value";
@@ -160,9 +190,7 @@ std::string toCsv(const CurveView& view) {
             const PointKind kind = curve.kinds[i];
             out += fmt::format("{},{:.0f},{},{}\n", csvQuoted(curve.name), curve.steps[i],
                                kind == PointKind::Nonfinite ? "inf" : fmt::format("{}", curve.values[i]),
-                               kind == PointKind::Identical   ? "identical"
-                               : kind == PointKind::Nonfinite ? "nonfinite"
-                                                              : "value");
+                               nameOf(kind));
         }
     return out;
 }

@@ -96,12 +96,13 @@ std::vector<Scope> commonScopes(const StudyResults& results);
 
 std::string runTitle(const RunResult& run);     ///< "acc 2 · thr 1", with the file's name where files were opened
 std::string scopeTitle(const Scope& scope);     ///< "whole model", "fc1", "fc1.weight"
-/// "relative L2 distance to acc 1 · thr 1 (unit)"
-std::string quantityTitle(const StudyResults& results, Metric metric);
+/// "relative L2 distance to acc 1 · thr 1 (unit)": of one run or of all, which may have one reference per group.
+std::string quantityTitle(const StudyResults& results, Metric metric, std::optional<std::size_t> run = {});
 
 /// A CSV field, quoted where it has to be (RFC 4180).
 std::string csvQuoted(const std::string& text);
 
+/// kind: value, identical, zero (bits differ, the metric is 0) or nonfinite.
 std::string toCsv(const CurveView& view);
 std::string toCsv(const HeatmapView& view);
 

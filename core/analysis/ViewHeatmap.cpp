@@ -181,7 +181,8 @@ void settingsBySettings(const StudyResults& results, const HeatmapChoice& choice
 
 HeatmapView makeHeatmap(const StudyResults& results, const HeatmapChoice& choice) {
     HeatmapView view;
-    view.valueTitle = quantityTitle(results, choice.metric);
+    const bool isOfOneRun = choice.kind == HeatmapKind::LayersBySteps;
+    view.valueTitle = quantityTitle(results, choice.metric, isOfOneRun ? std::optional(choice.run) : std::nullopt);
     switch (choice.kind) {
     case HeatmapKind::LayersBySteps: layersBySteps(results, choice, view); break;
     case HeatmapKind::LayersByRuns: layersByRuns(results, choice, view); break;

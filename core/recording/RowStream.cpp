@@ -37,7 +37,7 @@ void readAll(int fd, std::span<std::byte> bytes) {
 void writeStreamedRow(int fd, std::int64_t step, std::span<const TensorValues> weights) {
     writeAll(fd, std::as_bytes(std::span(&step, 1)));
     for (const TensorValues& tensor : weights)
-        writeAll(fd, tensor.bytes);
+        writeAll(fd, tensor.arrived());
 }
 
 std::vector<TensorRow> readStreamedRow(int fd, std::int64_t step, std::span<const TensorInfo> tensors) {

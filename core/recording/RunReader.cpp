@@ -215,7 +215,7 @@ void RunReader::Implementation::readMetadata() {
 void RunReader::Implementation::readParameters() {
     std::string group = "/weights";
     if (!hdf5::hasLocal(file.id(), group)) {
-        level = hdf5::hasLocal(file.id(), "/sample") ? WeightsLevel::Sample : WeightsLevel::Digest;
+        level = hdf5::hasLocal(file.id(), "/sample") ? WeightsLevel::Sample : WeightsLevel::DigestOnly;
         group = level == WeightsLevel::Sample ? "/sample" : "/digest/weights";
     }
     if (!hdf5::hasLocal(file.id(), group))
@@ -274,7 +274,7 @@ void RunReader::Implementation::readParameter(const std::string& group, const st
             if (dtype == nameOf(known))
                 tensor.dtype = known;
     }
-    if (level != WeightsLevel::Digest) {
+    if (level != WeightsLevel::DigestOnly) {
         const Handle type(H5Dget_type(opened.id()), H5Tclose);
         const std::optional<DType> dtype = hdf5::dtypeOf(type.id());
         if (!dtype)
@@ -381,7 +381,7 @@ TensorRow RunReader::Implementation::tensor(const std::vector<RowDataset>& datas
 }
 
 TensorRow RunReader::weights(std::size_t parameter, std::size_t row) const {
-    if (m->level == WeightsLevel::Digest)
+    if (m->level == WeightsLevel::DigestOnly)
         m->fail("keeps only digests of the weights, not their values");
     return m->tensor(m->weights, parameter, row);
 }

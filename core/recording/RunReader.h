@@ -41,7 +41,7 @@ private:
 };
 
 /// What a file keeps of the weights beside their digests.
-enum class WeightsLevel { Full, Sample, Digest };
+enum class WeightsLevel { Full, Sample, DigestOnly };
 
 class RunReader {
 public:

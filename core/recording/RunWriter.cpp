@@ -190,7 +190,7 @@ void RunWriter::Implementation::write(RunRow& row) {
     };
     double squaredNorm = 0;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-        const std::span<const std::byte> weights = row.weights.at(i).bytes;
+        const std::span<const std::byte> weights = row.weights.at(i).arrived();
         if (!sampled.empty())
             file.writeAt(at(layout.weights[i]), gathered(weights, sampled[i], sizeBytes(parameters[i].dtype)));
         else if (!layout.weights.empty())
@@ -199,7 +199,7 @@ void RunWriter::Implementation::write(RunRow& row) {
 
         Digest digest{};
         if (!row.gradients.empty()) {
-            digest = digestOf(row.gradients[i].bytes);
+            digest = digestOf(row.gradients[i].arrived());
             squaredNorm += sumOfSquares(row.gradients[i].bytes, parameters[i].dtype);
         }
         file.writeAt(at(layout.gradientDigests[i]), bytesOf(digest));
@@ -220,7 +220,7 @@ void RunWriter::Implementation::write(RunRow& row) {
 
     for (const auto& [i, values] : row.extras) {
         const DatasetPlace& place = layout.extras[i];
-        file.writeAt(place.offset + extraRows[i]++ * place.rowBytes, values.bytes);
+        file.writeAt(place.offset + extraRows[i]++ * place.rowBytes, values.arrived());
     }
 
     ++rows;

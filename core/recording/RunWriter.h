@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -42,6 +43,14 @@ struct RunSchema {
 struct TensorValues {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner; ///< may be none for what outlives the writer
+    std::function<void()> wait{};      ///< until the bytes are there: a GPU's copy may still be under way
+
+    /// The bytes, once they are there.
+    [[nodiscard]] std::span<const std::byte> arrived() const {
+        if (wait)
+            wait();
+        return bytes;
+    }
 };
 
 /// One row on its way to the file.

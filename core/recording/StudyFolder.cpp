@@ -23,7 +23,7 @@ std::optional<std::size_t> StudyFolder::referenceOf(std::size_t run) const {
     const bool isTwin = runs.at(run).isTwin;
     std::optional<std::size_t> plain;
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        if (!runs[i].isReference)
+        if (!runs[i].isReference || groupOf(study, runs[i]) != groupOf(study, runs[run]))
             continue;
         if (runs[i].isTwin == isTwin)
             return i == run ? std::nullopt : std::optional(i);

@@ -6,15 +6,20 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace driftscope {
 namespace {
 
 constexpr int mostRuns = 10000;
 
+bool isGroupAxis(const Study& study, const std::string& key) {
+    return std::ranges::find(study.groups, key) != study.groups.end();
+}
+
 bool isReference(const Study& study, const std::vector<Assignment>& settings) {
     return std::ranges::all_of(study.reference, [&](const Assignment& wanted) {
-        return std::ranges::find(settings, wanted) != settings.end();
+        return isGroupAxis(study, wanted.key) || std::ranges::find(settings, wanted) != settings.end();
     });
 }
 
@@ -42,6 +47,22 @@ std::string runId(const RunConfig& run, std::set<std::string>& taken) {
 
 } // namespace
 
+std::string groupOf(const Study& study, const RunConfig& run) {
+    std::string group;
+    for (const auto& [key, value] : run.settings)
+        if (isGroupAxis(study, key))
+            group += fmt::format("{} = {}\n", key, toText(value));
+    return group;
+}
+
+void applyFullSize(Study& study) {
+    if (study.full.empty())
+        throw StudyError(fmt::format("{}: has no [full] section, which says what its full size is", study.name));
+    for (const auto& [key, values] : std::exchange(study.full, {}))
+        setAxis(study, settingNamed(key), values);
+    expand(study); // must be possible
+}
+
 std::vector<RunConfig> expand(const Study& study) {
     std::vector<RunConfig> runs;
     std::set<std::string> ids;
@@ -52,7 +73,7 @@ std::vector<RunConfig> expand(const Study& study) {
         throw StudyError(fmt::format("the axes make {:.0f} runs: allowed are {}; name fewer values", combinations,
                                      mostRuns));
     std::vector<std::size_t> index(study.axes.size(), 0);
-    bool hasReference = false;
+    std::set<std::string> groupsWithReference;
     for (bool more = true; more;) {
         RunConfig run = study.base;
         run.study = study.name;
@@ -62,8 +83,7 @@ std::vector<RunConfig> expand(const Study& study) {
             run.settings.push_back({key, values[index[i]]});
         }
         run.id = runId(run, ids);
-        run.isReference = !hasReference && isReference(study, run.settings);
-        hasReference |= run.isReference;
+        run.isReference = isReference(study, run.settings) && groupsWithReference.insert(groupOf(study, run)).second;
         validate(run);
         runs.push_back(std::move(run));
 
@@ -74,11 +94,16 @@ std::vector<RunConfig> expand(const Study& study) {
         }
     }
     if (study.control) {
-        RunConfig control = *std::ranges::find_if(runs, &RunConfig::isReference);
-        control.isReference = false;
-        control.isControl = true;
-        control.id += "~again";
-        runs.push_back(std::move(control));
+        const std::size_t count = runs.size();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (!runs[i].isReference)
+                continue;
+            RunConfig control = runs[i];
+            control.isReference = false;
+            control.isControl = true;
+            control.id += "~again";
+            runs.push_back(std::move(control));
+        }
     }
     if (study.twin == "float64") {
         const std::size_t count = runs.size();
@@ -143,6 +168,7 @@ void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> va
         if (axis != study.axes.end()) {
             study.axes.erase(axis);
             study.reference.erase(reference);
+            std::erase(study.groups, key);
         }
         return;
     }

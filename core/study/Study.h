@@ -26,6 +26,8 @@ struct Study {
     RunConfig base;            ///< settings that no axis overrides
     std::vector<Axis> axes;
     std::vector<Assignment> reference; ///< one value per axis, in the order of axes
+    std::vector<std::string> groups;   ///< axes each of whose values has a reference of its own
+    std::vector<Axis> full;            ///< what replaces settings and axes for the study's full size
 };
 
 /// Reads and checks a study. `source` is for messages ("file:line:column: …") and its folder is what
@@ -44,8 +46,15 @@ void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> va
 /// Throws StudyError.
 void applyOverride(Study& study, std::string_view keyAndValues);
 
-/// All combinations of the axes' values in order, the last axis fastest; the reference first among
-/// equals is marked. Then the control and the twins, if the study asks for them. Throws StudyError if a combination is impossible.
+/// What the runs with one reference have in common: the values of the group axes.
+std::string groupOf(const Study& study, const RunConfig& run);
+
+/// Takes over the settings and axes of the study's full size. Throws StudyError if it has none.
+void applyFullSize(Study& study);
+
+/// All combinations of the axes' values in order, the last axis fastest; the reference of each group, first
+/// among equals, is marked. Then the controls and the twins, if the study asks for them. Throws StudyError if a
+/// combination is impossible.
 std::vector<RunConfig> expand(const Study& study);
 
 /// A study that comes with the program (resources/studies), compiled in.

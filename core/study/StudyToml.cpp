@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <ranges>
 #include <sstream>
 
 namespace driftscope {
@@ -19,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view sections[] = {"study", "model", "data", "train", "axes", "record"};
-constexpr std::string_view studyKeys[] = {"name", "description", "reference", "twin", "control"};
+constexpr std::string_view sections[] = {"study", "model", "data", "train", "axes", "record", "full"};
+constexpr std::string_view studyKeys[] = {"name", "description", "reference", "groups", "twin", "control"};
 
 class Parser {
 public:
@@ -43,11 +44,14 @@ public:
         }
         for (const std::string_view section : {"model", "data", "train", "record"})
             readSection(section, root[section].as_table());
-        readAxes(root["axes"].as_table(), "");
+        readAxes(root["axes"].as_table(), "", settingOfAxis, [this](const SettingSpec& spec, const toml::node& node) {
+            readAxis(spec, node);
+        });
         readStudy(root["study"].as_table());
         resolvePaths(); // the reference's too
         at(root["axes"].node() ? *root["axes"].node() : static_cast<toml::node&>(root),
            [&] { expand(m_study); });
+        readFullSize(root["full"].as_table());
         return std::move(m_study);
     }
 
@@ -106,7 +110,9 @@ private:
     }
 
     /// Axes may be written "data.limit" = [...] or data.limit = [...], which TOML nests.
-    void readAxes(const toml::table* table, const std::string& prefix) {
+    using TakeAxis = std::function<void(const SettingSpec&, const toml::node&)>;
+    void readAxes(const toml::table* table, const std::string& prefix,
+                  const SettingSpec& (*find)(std::string_view name), const TakeAxis& take) {
         if (!table)
             return;
         // toml++ sorts keys by name; the order in the file is the order of the axes.
@@ -120,22 +126,21 @@ private:
         for (const auto& [key, node] : entries) {
             const std::string name = prefix + std::string(key->str());
             if (node->is_table()) {
-                readAxes(node->as_table(), name + ".");
+                readAxes(node->as_table(), name + ".", find, take);
                 continue;
             }
             const SettingSpec* spec = nullptr;
             try {
-                spec = &settingOfAxis(name);
+                spec = &find(name);
             } catch (const StudyError& error) {
                 fail(key->source(), error.what());
             }
-            readAxis(*spec, *node);
+            take(*spec, *node);
         }
     }
 
-    void readAxis(const SettingSpec& spec, const toml::node& node) {
-        if (std::ranges::find(m_study.axes, spec.axisKey(), &Axis::key) != m_study.axes.end())
-            fail(node.source(), fmt::format("axis {} is named twice", spec.axisKey()));
+    /// One value, or an array of them.
+    std::vector<SettingValue> readValues(const SettingSpec& spec, const toml::node& node) {
         const bool isList = spec.type == SettingType::IntegerList || spec.type == SettingType::RealList;
         std::vector<SettingValue> values;
         const toml::array* array = node.as_array();
@@ -147,7 +152,14 @@ private:
         } else {
             at(node, [&] { values.push_back(value(spec, node)); });
         }
-        const bool isSingle = array && values.size() == 1;
+        return values;
+    }
+
+    void readAxis(const SettingSpec& spec, const toml::node& node) {
+        if (std::ranges::find(m_study.axes, spec.axisKey(), &Axis::key) != m_study.axes.end())
+            fail(node.source(), fmt::format("axis {} is named twice", spec.axisKey()));
+        std::vector<SettingValue> values = readValues(spec, node);
+        const bool isSingle = node.is_array() && values.size() == 1;
         at(node, [&] {
             if (isSingle) { // [1] stays an axis of one value, so that a legend still shows it
                 spec.set(m_study.base, values.front());
@@ -171,6 +183,8 @@ private:
                 m_study.name = text(name, node);
             else if (name == "description")
                 m_study.description = text(name, node);
+            else if (name == "groups")
+                readGroups(node);
             else if (name == "twin")
                 m_study.twin = text(name, node);
             else if (name == "control" && node.is_boolean())
@@ -194,6 +208,34 @@ private:
         if (const auto value = node.value<std::string>(); value && node.is_string())
             return *value;
         fail(node.source(), fmt::format("{}: expected text", key));
+    }
+
+    void readGroups(const toml::node& node) {
+        if (!node.is_array())
+            fail(node.source(), "groups: expected a list of axes, such as [\"optimizer\"]");
+        std::vector<std::string_view> names;
+        for (const Axis& axis : m_study.axes)
+            names.push_back(axis.key);
+        for (const toml::node& element : *node.as_array()) {
+            const std::string name = text("groups", element);
+            if (std::ranges::find(names, name) == names.end())
+                fail(element.source(), fmt::format("groups names \"{}\", which is no axis of this study{}; axes: {}", name,
+                                                   didYouMean(name, names), fmt::join(names, ", ")));
+            m_study.groups.push_back(name);
+        }
+    }
+
+    /// Takes the settings and axes that the full size replaces.
+    void readFullSize(const toml::table* table) {
+        readAxes(table, "", settingNamed, [this](const SettingSpec& spec, const toml::node& node) {
+            m_study.full.push_back({spec.axisKey(), readValues(spec, node)});
+        });
+        if (m_study.full.empty())
+            return;
+        at(*table, [this] {
+            Study full = m_study;
+            applyFullSize(full);
+        });
     }
 
     void readReference(const toml::node& node) {
@@ -314,6 +356,8 @@ std::string toToml(const Study& study) {
             pairs.push_back(fmt::format("{} = {}", quoted(key), tomlText(value)));
         out += fmt::format("reference = {{ {} }}\n", fmt::join(pairs, ", "));
     }
+    if (!study.groups.empty())
+        out += fmt::format("groups = [{}]\n", fmt::join(study.groups | std::views::transform(tomlText), ", "));
     out += fmt::format("twin = {}\ncontrol = {}\n", tomlText(study.twin), study.control);
 
     std::string_view section;
@@ -325,14 +369,18 @@ std::string toToml(const Study& study) {
             out += fmt::format("\n[{}]\n", section = spec.section);
         out += fmt::format("{} = {}\n", spec.key, tomlText(value));
     }
-    if (!study.axes.empty())
-        out += "\n[axes]\n";
-    for (const auto& [key, values] : study.axes) {
-        std::vector<std::string> texts;
-        for (const SettingValue& value : values)
-            texts.push_back(tomlText(value));
-        out += fmt::format("{} = [{}]\n", quoted(key), fmt::join(texts, ", "));
-    }
+    const auto writeAxes = [&out](std::string_view title, const std::vector<Axis>& axes) {
+        if (!axes.empty())
+            out += fmt::format("\n[{}]\n", title);
+        for (const auto& [key, values] : axes) {
+            std::vector<std::string> texts;
+            for (const SettingValue& value : values)
+                texts.push_back(tomlText(value));
+            out += fmt::format("{} = [{}]\n", quoted(key), fmt::join(texts, ", "));
+        }
+    };
+    writeAxes("axes", study.axes);
+    writeAxes("full", study.full);
     return out;
 }
 

@@ -9,8 +9,13 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
+#include <c10/core/Event.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include <algorithm>
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 namespace driftscope {
 namespace {
@@ -82,7 +87,31 @@ DType dtypeOf(torch::ScalarType type) {
     }
 }
 
+namespace {
+
+/// A copy on its way from a GPU into pinned memory, behind whatever its stream computes: nobody waits for it but
+/// who reads it, and the next update, on the same stream, comes after it.
+struct CopyFromGpu {
+    explicit CopyFromGpu(const torch::Tensor& tensor)
+        : host(torch::empty(tensor.sizes(), tensor.options().device(torch::kCPU).pinned_memory(true))),
+          copied(tensor.device().type()) {
+        host.copy_(tensor.detach(), /*non_blocking=*/true);
+        copied.record(c10::impl::VirtualGuardImpl(tensor.device().type()).getStream(tensor.device()));
+    }
+    torch::Tensor host;
+    c10::Event copied;
+};
+
+} // namespace
+
 TensorValues valuesOf(const torch::Tensor& tensor) {
+    if (tensor.is_cuda()) {
+        auto copy = std::make_shared<CopyFromGpu>(tensor);
+        return {bytesOf(copy->host), copy, [copy] {
+                    while (!copy->copied.query())
+                        std::this_thread::sleep_for(std::chrono::microseconds(50));
+                }};
+    }
     auto owner = std::make_shared<torch::Tensor>(tensor.detach().to(torch::kCPU).contiguous());
     return {bytesOf(*owner), owner};
 }
@@ -201,7 +230,7 @@ void Recorder::beforeForward(std::int64_t step) {
 
 void Recorder::beforeUpdate() {
     m_recorded.network.onActivation = nullptr;
-    if (m_writer)
+    if (m_writer && m_recorded.device.is_cpu()) // from a GPU there are copies
         m_writer->waitUntilWritten();
 }
 
@@ -247,7 +276,7 @@ void Recorder::addActivations(RunRow& row) {
         TensorValues values = valuesOf(output);
         if (values.bytes.size() < bytes) { // an incomplete batch
             std::vector<std::byte> padded(bytes, std::byte{0xFF});
-            std::ranges::copy(values.bytes, padded.begin());
+            std::ranges::copy(values.arrived(), padded.begin());
             values = kept(std::move(padded));
         }
         row.extras.emplace_back(extra++, std::move(values));
@@ -272,7 +301,7 @@ void Recorder::addMetrics(std::int64_t step, RunRow& row) {
     const auto referenceRow = std::ranges::lower_bound(m_reference->steps(), step) - m_reference->steps().begin();
     std::vector<TensorRow> ours;
     for (std::size_t i = 0; i < m_tensors.size(); ++i) {
-        ours.emplace_back(m_tensors[i].dtype, row.weights[i].bytes);
+        ours.emplace_back(m_tensors[i].dtype, row.weights[i].arrived());
         if (digestOf(theirs[i].bytes()) != m_reference->weightDigest(i, static_cast<std::size_t>(referenceRow)))
             throw RecordingError(fmt::format(
                 "step {}: the reference, run again beside this run, has other bits in {} than its recording: it can't be "

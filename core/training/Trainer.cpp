@@ -88,7 +88,7 @@ public:
         try {
             open(total);
             m_observer.started(total, threadCount(), m_recorder->recordedBytes());
-            const RunState state = loop(m_output.trialSteps > 0 ? std::min(m_output.trialSteps, total) : total);
+            const RunState state = loop(total);
             finish(state, "");
             return state;
         } catch (const std::exception& error) {
@@ -142,12 +142,21 @@ private:
 
     RunState loop(std::int64_t total) {
         keepRow(0, {});
+        const auto start = Clock::now();
         for (std::int64_t step = 1; step <= total; ++step) {
             if (m_observer.isStopped())
                 return RunState::Cancelled;
             m_observer.stepped(step, trainStep(step));
+            if (isTrialOver(step, start))
+                break;
         }
         return RunState::Finished;
+    }
+
+    /// A trial ends after so many steps, or with the first that is slow enough to be timed by itself.
+    [[nodiscard]] bool isTrialOver(std::int64_t step, Clock::time_point start) const {
+        return m_output.trialSteps > 0 &&
+               (step >= m_output.trialSteps || Clock::now() - start > std::chrono::seconds(1));
     }
 
     /// The state after the step's update goes where the weights go.
@@ -171,8 +180,8 @@ private:
         RunRow row;
         if (isRecorded)
             row.batchDigest = digestOfBatch(batch);
-        batch.inputs = batch.inputs.to(m_device);
-        batch.targets = batch.targets.to(m_device);
+        batch.inputs = onDevice(batch.inputs);
+        batch.targets = onDevice(batch.targets);
         m_recorder->beforeForward(step);
         m_optimizer->zeroGradients();
         const StepOutcome outcome = computeGradient(batch);
@@ -190,6 +199,11 @@ private:
         }
         keepRow(step, std::move(row));
         return outcome.loss;
+    }
+
+    /// To a GPU from pinned memory, while it still computes.
+    [[nodiscard]] torch::Tensor onDevice(const torch::Tensor& tensor) const {
+        return m_device.is_cuda() ? tensor.pin_memory().to(m_device, /*non_blocking=*/true) : tensor;
     }
 
     torch::Tensor forward(torch::Tensor input) const {

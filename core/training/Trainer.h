@@ -24,7 +24,7 @@ struct TrainingOutput {
     std::filesystem::path file;          ///< run file, which must not exist; empty: none is written
     std::filesystem::path referenceFile; ///< [record] weights = "metrics": the recording of the reference
     int referenceStream = -1;            ///< and a stream of its weights, trained again; −1: none
-    std::int64_t trialSteps = 0;         ///< ends after so many steps; 0: all
+    std::int64_t trialSteps = 0;         ///< ends after so many steps, or a second; 0: all
     int stream = -1;                     ///< a stream for another run to compare with; −1: none
 };
 

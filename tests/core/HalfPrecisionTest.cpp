@@ -68,7 +68,7 @@ down = (x.view('u4') >> 16).astype('u2')                      # towards zero
 wide = lambda h: (h.astype('u4') << 16).view('f4').astype('f8')
 up = down + 1
 with np.errstate(all='ignore'):
-    upper = np.where(np.isinf(wide(up)), np.copysign(2.0 ** 128, x), wide(up))
+    upper = np.where(np.isinf(wide(up)), np.copysign(np.float64(2.0 ** 128), x), wide(up))
     low, high = np.abs(x - wide(down)), np.abs(upper - x)
 want = np.where((high < low) | ((high == low) & (down % 2 == 1)), up, down)
 print(np.array_equal(got[finite], want[finite]), np.isnan(wide(got[np.isnan(x)])).all(), np.isinf(wide(got[np.isinf(x)])).all())

@@ -51,6 +51,38 @@ TEST(Study, AxesKeepTheOrderOfTheFile) {
     EXPECT_EQ(runs[1].train.accumulation, 2);
 }
 
+TEST(Study, EachValueOfAGroupAxisHasAReferenceAndAControl) {
+    const auto grouped = study("optimizer = [\"adam\", \"sgd\"]\naccumulation = [1, 2]",
+                               "groups = [\"optimizer\"]\nreference = { accumulation = 2 }\ncontrol = true");
+    const auto runs = expand(grouped);
+    ASSERT_EQ(ids(runs), (std::vector<std::string>{"adam_acc1", "adam_acc2", "sgd_acc1", "sgd_acc2", "adam_acc2~again",
+                                                   "sgd_acc2~again"}));
+    for (const RunConfig& run : runs)
+        EXPECT_EQ(run.isReference, run.id == "adam_acc2" || run.id == "sgd_acc2") << run.id;
+    EXPECT_TRUE(runs[4].isControl && runs[5].isControl);
+    EXPECT_EQ(groupOf(grouped, runs[0]), groupOf(grouped, runs[4]));
+    EXPECT_NE(groupOf(grouped, runs[0]), groupOf(grouped, runs[2]));
+    const Study back = parseStudy(toToml(grouped), "/somewhere/s.toml");
+    EXPECT_EQ(back.groups, grouped.groups);
+}
+
+TEST(Study, FullSizeReplacesSettingsAndAxes) {
+    Study trimmed = parseStudy("[data]\nkind = \"synthetic\"\nshape = [1, 4, 4]\n[train]\nsteps = 3\n[axes]\n"
+                               "accumulation = [1, 2]\n[full]\nsteps = 30\naccumulation = [1, 2, 4]\nthreads = [1, 2]\n"
+                               "weights = \"digest\"\n",
+                               "/somewhere/s.toml");
+    EXPECT_EQ(expand(trimmed).size(), 2U);
+    EXPECT_EQ(toToml(parseStudy(toToml(trimmed), "/somewhere/s.toml")), toToml(trimmed));
+    applyFullSize(trimmed);
+    const auto runs = expand(trimmed);
+    ASSERT_EQ(runs.size(), 6U);
+    EXPECT_EQ(runs[5].train.steps, 30);
+    EXPECT_EQ(runs[5].train.accumulation, 4);
+    EXPECT_EQ(runs[5].record.weights, "digest");
+    EXPECT_TRUE(runs[0].isReference);
+    EXPECT_HAS(messageOf<StudyError>([&] { applyFullSize(trimmed); }), "s: has no [full] section");
+}
+
 TEST(Study, WithoutAxesThereIsOneRun) {
     const auto runs = expand(study(""));
     ASSERT_EQ(runs.size(), 1U);

@@ -41,8 +41,7 @@ TEST(StudyToml, UnknownSectionsAndKeys) {
     EXPECT_EQ(problem("[axis]\nthreads = [1]"),
               at(7, 2,
                  "unknown section [axis], did you mean \"axes\"?; sections: study, model, data, "
-                 "train, axes, "
-                 "record"));
+                 "train, axes, record, full"));
     EXPECT_HAS(problem("[optimizer]"), at(7, 2, "unknown section [optimizer]; sections: "));
     EXPECT_HAS(messageOf<StudyError>([] { parseStudy("train = 3", source); }),
                at(1, 9, "train must be a section: [train]"));
@@ -51,8 +50,8 @@ TEST(StudyToml, UnknownSectionsAndKeys) {
     EXPECT_HAS(problem("[study]\nnmae = \"x\""),
                at(8, 1,
                   "unknown key \"nmae\" in [study], did you mean \"name\"?; keys: name, "
-                  "description, reference, "
-                  "twin"));
+                  "description, reference, groups, "
+                           "twin"));
     EXPECT_HAS(problem("[record]\n  evry = 2"),
                at(8, 3, "unknown key \"evry\" in [record], did you mean \"every\"?"));
     EXPECT_HAS(problem("[axes]\nacumulation = [1]"),

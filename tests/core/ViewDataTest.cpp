@@ -163,6 +163,14 @@ TEST(ViewCsv, CurvesAsCsv) {
                            "\"thr 2, fc1\",20,inf,nonfinite\n");
 }
 
+TEST(ViewCsv, AZeroWhoseBitsDifferIsNoIdenticalPoint) {
+    const CurveView view = makeCurves(withValues({0, 0}, Metric::SignFlips, {1}),
+                                      {Metric::SignFlips, {1}, {wholeModel}});
+    EXPECT_EQ(toCsv(view), "curve,step,sign flips to thr 1 (elements),kind\n"
+                           "thr 2,0,0,identical\n"
+                           "thr 2,10,0,zero\n");
+}
+
 TEST(ViewCsv, NumbersKeepEveryDigit) {
     const double value = 0.1 + 0.2;
     const std::string csv =

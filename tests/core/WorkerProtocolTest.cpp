@@ -28,6 +28,16 @@ TEST(WorkerProtocol, RequestsSurviveTheLine) {
     }
 }
 
+TEST(WorkerProtocol, StreamsAndTrialsSurviveTheLine) {
+    for (const StreamUse use : {StreamUse::None, StreamUse::Compare, StreamUse::Feed}) {
+        const WorkerRequest request{test::tinyConfig("id", 5), "run.h5", "reference.h5", use, 7};
+        const WorkerRequest back = parseRequest(toLine(request));
+        EXPECT_EQ(back.stream, use);
+        EXPECT_EQ(back.referenceFile, "reference.h5");
+        EXPECT_EQ(back.trialSteps, 7);
+    }
+}
+
 TEST(WorkerProtocol, RequestsThatAreNoneAreOneError) {
     for (const char* line :
          {"", "{", "null", "[]", "{}", "3", "{\"run\":{}}", "{\"file\":\"x\"}", "\xff\xfe"}) {
@@ -48,8 +58,8 @@ TEST(WorkerProtocol, RequestsThatAreNoneAreOneError) {
 }
 
 TEST(WorkerProtocol, LinesAreAsDocumented) {
-    EXPECT_EQ(Json::parse(toLine(WorkerEvent(WorkerStarted{100, 2}))),
-              Json::parse(R"({"event":"started","steps":100,"threads":2})"));
+    EXPECT_EQ(Json::parse(toLine(WorkerEvent(WorkerStarted{100, 2, 4096}))),
+              Json::parse(R"({"event":"started","steps":100,"threads":2,"recorded_bytes":4096})"));
     EXPECT_EQ(Json::parse(toLine(WorkerEvent(WorkerStepped{12, 0.25}))),
               Json::parse(R"({"event":"step","step":12,"loss":0.25})"));
     EXPECT_EQ(Json::parse(toLine(WorkerEvent(WorkerEnded{RunState::Finished, "m", 1.5, 77}))),

@@ -319,7 +319,8 @@ class Others(CliTest):
     def test_dry_run(self):
         done = self.cli("run", self.write_study(harness.TINY, {"axes": {"accumulation": [1, 2], "seed": [1, 2, 3]}}),
                         "--dry-run", "--set", "seed=7,8")
-        self.assertEqual(len(done.stdout.splitlines()), 1 + 4)
+        self.assertEqual(len(done.stdout.splitlines()), 1 + 4 + 2)
+        self.assertRegex(done.stdout.splitlines()[-1], r"^4 runs, about [0-9]+ s on [0-9]+ cores, [0-9.]+ [kMG]?B on the disk$")
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"study.toml", "out"})
 
     def test_summary_of_a_run(self):

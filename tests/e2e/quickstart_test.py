@@ -34,20 +34,44 @@ class Quickstart(harness.EndToEndTest):
         # the same command again touches nothing
         self.assertIn("exists already", self.cli("run", "quickstart", code=2).stderr)
 
-    def test_gradient_accumulation_parses(self):
-        done = self.cli("run", "gradient-accumulation", "--dry-run")
-        self.assertEqual(len(done.stdout.splitlines()), 1 + 4)
-        self.assertEqual(done.stdout.count("reference"), 1)
+    @unittest.skipUnless(has_fashion, "dataset-fashion-mnist is not installed")
+    def test_gradient_accumulation_and_its_cure(self):
+        self.cli("run", "gradient-accumulation", "--set", "steps=2", "-o", "out")
+        runs = self.runs()
+        self.assertEqual(len(runs), 2 * 2 * 3 + 4)
+        for run in runs.values():
+            cured = run["settings"]["accumulator"] == "canonical"
+            if run["reference"] is None:
+                self.assertEqual(run["settings"]["accumulation"], 1)
+                continue
+            for axis in ("optimizer", "accumulator"):
+                self.assertEqual(runs[run["reference"]]["settings"][axis], run["settings"][axis])
+            self.assertIs(run["identical"], cured or run["settings"]["accumulation"] == 1, run["id"])
+
+
+class Others(harness.EndToEndTest):
+    @unittest.skipUnless(has_fashion, "dataset-fashion-mnist is not installed")
+    def test_studies_are_possible(self):
+        for study, only in (("noise-floor", "seed=1"), ("per-sample-gradient", "accumulation=10"),
+                            ("hardware", "threads=1")):
+            with self.subTest(study=study):
+                plan = self.json("run", study, "--dry-run", "--only", only, *(("--only", "cpu_isa=native", "--only",
+                                 "tf32=off", "--only", "init_threads=1") if study == "hardware" else ()))
+                self.assertEqual({run["status"] for run in plan["runs"]}, {"possible"})
+                self.assertGreater(plan["bytes"], 0)
         self.assertEqual(list(self.folder.iterdir()), [])
 
     @unittest.skipUnless(has_fashion, "dataset-fashion-mnist is not installed")
-    def test_gradient_accumulation_with_few_steps(self):
-        self.cli("run", "gradient-accumulation", "--set", "steps=2", "--set", "optimizer=adam", "-o", "out")
+    def test_mistakes_are_no_rounding(self):
+        self.cli("run", "mistakes", "--set", "epochs=1", "--set", "dropout=0", "--set", "batch_norm=false", "-o", "out")
         runs = self.runs()
-        self.assertIs(runs["acc1~again"]["identical"], True)
-        for run in runs.values():
-            if run["settings"]["accumulation"] > 1:
-                self.assertIs(run["identical"], False)
+        right = self.only({key: run for key, run in runs.items() if not key.endswith("~again")}, accumulation=4,
+                          loss_normalization="batch", tail="scaled")
+        self.assertLess(right["final"]["rel_l2"], 1e-6)
+        for wrong in ({"loss_normalization": "none", "tail": "scaled"}, {"loss_normalization": "batch", "tail": "unscaled"},
+                      {"loss_normalization": "micro_batch", "tail": "scaled"}):
+            run = self.only(runs, accumulation=4, **wrong)
+            self.assertGreater(run["final"]["rel_l2"], 100 * right["final"]["rel_l2"], wrong)
 
 
 if __name__ == "__main__":
