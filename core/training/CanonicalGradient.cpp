@@ -24,12 +24,12 @@ namespace driftscope {
 class CanonicalGradient::Threads {
 public:
     explicit Threads(int count) : m_count(count), m_gate(count + 1) {
-        // a thread takes over the process's count when it first runs an operator, and keeps it
+        // a thread takes over the process's count when it first asks for it, and keeps it
         const int before = at::get_num_threads();
         at::set_num_threads(1);
         for (int i = 0; i < count; ++i)
             m_threads.emplace_back([this] { serve(); });
-        run(count, [](std::int64_t) { torch::zeros({1}).add_(1); });
+        m_gate.arrive_and_wait(); // all have asked
         at::set_num_threads(before);
     }
     ~Threads() {
@@ -56,6 +56,8 @@ public:
 
 private:
     void serve() {
+        at::get_num_threads();
+        m_gate.arrive_and_wait();
         while (true) {
             m_gate.arrive_and_wait();
             if (m_isEnding)
