@@ -59,6 +59,18 @@ std::vector<std::int64_t> logarithmicSteps(std::int64_t last) {
     return steps;
 }
 
+/// The run's own tensors in the types of the reference's, which may be others.
+std::vector<TensorInfo> referenceTensors(std::vector<TensorInfo> tensors, const RunReader& reference) {
+    const std::span<const TensorInfo> theirs = reference.parameters();
+    if (!std::ranges::equal(tensors, theirs, [](const TensorInfo& a, const TensorInfo& b) {
+            return a.name == b.name && a.shape == b.shape;
+        }))
+        throw RecordingError("the reference has other weights than this run: nothing can be compared");
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+        tensors[i].dtype = theirs[i].dtype;
+    return tensors;
+}
+
 /// A forward pass that changes nothing: no gradients, no draws, no batch statistics.
 class Quietly {
 public:
@@ -141,8 +153,10 @@ Recorder::Recorder(const std::filesystem::path& file, Recorded recorded, std::in
     for (std::size_t i = 0; i < m_recorded.parameters.size(); ++i)
         m_tensors.push_back({m_recorded.names[i], dtypeOf(m_recorded.parameters[i].scalar_type()),
                              shapeOf(m_recorded.parameters[i])});
-    if (m_replay)
+    if (m_replay) {
         m_reference.emplace(m_replay->file);
+        m_referenceTensors = referenceTensors(m_tensors, *m_reference);
+    }
     planOptimizerState();
     planActivationsAndSigns(steps);
     planMetrics();
@@ -190,6 +204,10 @@ void Recorder::planActivationsAndSigns(std::int64_t steps) {
         m_recorded.network.onActivation = nullptr;
         for (const auto& [module, output] : one.take()) {
             std::vector<std::uint64_t> shape = shapeOf(output);
+            if (shape.empty() || shape[0] != 1) { // not of samples, as an embedding of positions
+                m_unbatched.insert(module);
+                continue;
+            }
             shape[0] = static_cast<std::uint64_t>(m_recorded.config.train.batch);
             m_extras.push_back({"/activations/" + module, dtypeOf(output.scalar_type()), shape, activationSteps});
         }
@@ -224,7 +242,8 @@ void Recorder::beforeForward(std::int64_t step) {
                     std::ranges::find(m_extras[m_firstActivation].steps, step) != m_extras[m_firstActivation].steps.end();
     if (m_isListening)
         m_recorded.network.onActivation = [this](std::string_view module, const torch::Tensor& output) {
-            m_activations.add(module, output);
+            if (!m_unbatched.contains(module))
+                m_activations.add(module, output);
         };
 }
 
@@ -274,6 +293,10 @@ void Recorder::addActivations(RunRow& row) {
                                              module, dataset.path));
         const std::uint64_t bytes = TensorInfo{dataset.path, dataset.dtype, dataset.shape}.bytes();
         TensorValues values = valuesOf(output);
+        if (values.bytes.size() > bytes)
+            throw RecordingError(fmt::format("the network's {} puts out {} bytes where {} were expected: its "
+                                             "activations can't be kept",
+                                             module, values.bytes.size(), bytes));
         if (values.bytes.size() < bytes) { // an incomplete batch
             std::vector<std::byte> padded(bytes, std::byte{0xFF});
             std::ranges::copy(values.arrived(), padded.begin());
@@ -297,7 +320,7 @@ void Recorder::addReluSigns(RunRow& row) {
 void Recorder::addMetrics(std::int64_t step, RunRow& row) {
     if (!m_replay)
         return;
-    const std::vector<TensorRow> theirs = readStreamedRow(m_replay->stream, step, m_tensors);
+    const std::vector<TensorRow> theirs = readStreamedRow(m_replay->stream, step, m_referenceTensors);
     const auto referenceRow = std::ranges::lower_bound(m_reference->steps(), step) - m_reference->steps().begin();
     std::vector<TensorRow> ours;
     for (std::size_t i = 0; i < m_tensors.size(); ++i) {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,7 +84,9 @@ private:
     std::vector<TensorInfo> m_tensors;
     std::optional<ReferenceReplay> m_replay;
     std::optional<RunReader> m_reference;
+    std::vector<TensorInfo> m_referenceTensors; ///< as m_tensors, in the reference's types
     ActivationCapture m_activations;
+    std::set<std::string, std::less<>> m_unbatched; ///< modules whose output has no row per sample
     bool m_isListening = false;
     torch::Tensor m_probe; ///< inputs of the ReLU probe
     std::vector<ExtraDataset> m_extras;
