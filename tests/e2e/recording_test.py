@@ -75,7 +75,7 @@ class Unrepeatable(harness.EndToEndTest):
         runs = self.runs()
         (runs["acc4"]["file"]).unlink()
         with h5py.File(runs["acc1"]["file"], "r+") as file:
-            file["digest/weights/fc1.weight"][3, 0] ^= 1
+            file["digest/weights/fc1.weight"][3] = [1, 2]
         done = self.cli("run", study, "-o", self.folder / "out", "--resume", code=3)
         self.assertIn("step 3: the reference", done.stderr)
         run = self.runs()["acc4"]
@@ -104,14 +104,23 @@ class Extras(ParityTest):
                                      {name: states for name in file["weights"]})
 
     def test_activations(self):
-        for out, model in (("cnn", {"dropout": 0.25, "batch_norm": True}), ("mlp", {"kind": "mlp", "hidden": [9, 7]})):
-            runs = self.assert_parity(SMALL, {"model": model, "record": {"activations": [1, 4, 6], "steps": [1, 4, 5]},
-                                              "axes": {"accumulation": [1, 5]}}, out=out)
+        path = self.folder / "text.txt"
+        path.write_text("".join(f"{'abcdefgh' * (1 + i * i % 5)}{i}\n" for i in range(40)))
+        for out, sections in {
+            "cnn": {"model": {"dropout": 0.25, "batch_norm": True}},
+            "mlp": {"model": {"kind": "mlp", "hidden": [9, 7]}, "train": {"accumulator": "kahan"}},
+            "transformer": {"model": {"kind": "transformer", "width": 8, "depth": 1, "heads": 2},
+                            "data": {"kind": "text", "path": str(path), "context": 9}},
+        }.items():
+            study = harness.merged(SMALL, sections) if out != "transformer" else {**SMALL, **sections}
+            runs = self.assert_parity(study, {"record": {"activations": [1, 4, 6], "steps": [1, 4, 5]},
+                                              "axes": {"accumulation": [1, 2]}}, out=out)
             for run in runs.values():
                 with h5py.File(run["file"]) as file:
-                    layers = {name.rpartition(".")[0] for name in file["weights"]}
+                    # positions are embedded once for all samples
+                    layers = {name.rpartition(".")[0] for name in file["weights"]} - {"position_embedding"}
                     self.assertLessEqual(layers, set(file["activations"]))
-                    for name in layers:  # 6 has no row; 4 is the epoch's incomplete batch
+                    for name in file["activations"]:  # 6 has no row; 4 is the epoch's incomplete batch
                         self.assertEqual(file["activations"][name].attrs["steps"].tolist(), [1, 4])
 
     def test_activations_of_canonical_gradients(self):

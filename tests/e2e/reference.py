@@ -227,7 +227,7 @@ def relu_signs(model, inputs):
         model(inputs)
     stop()
     model.train()
-    return {name: parts[0].flatten().numpy() > 0 for name, parts in outputs.items() if parts}
+    return {name: (parts[0].flatten() > 0).numpy() for name, parts in outputs.items() if parts and name}
 
 
 def training(config, set_to_none):
