@@ -22,13 +22,10 @@ class Levels(harness.EndToEndTest):
     def level(self, level, **record):
         return self.run_study(SMALL, self.axes, {"record": {"weights": level, **record}}, out=level)
 
-    def setUp(self):
-        super().setUp()
-        self.full = self.level("full")
-
     def test_metrics_are_those_of_full_files(self):
+        full = self.level("full")
         measured = self.level("metrics")
-        for name, run in self.full.items():
+        for name, run in full.items():
             for key in ("identical", "first_divergence", "final", "layers", "steps_compared"):
                 self.assertEqual(measured[name][key], run[key], f"{key} of {name}")
         for name in ("acc4_float32", "acc4_float64"):
@@ -38,9 +35,20 @@ class Levels(harness.EndToEndTest):
                 with h5py.File(measured["acc1_float32"]["file"]) as reference:
                     self.assertEqual(file["comparison"].attrs["reference"], reference.attrs["run_id"])
 
+    def test_metrics_of_twins(self):
+        study = {"study": {"twin": "float64", "control": True}, "axes": {"accumulation": [1, 4]}}
+        full = self.run_study(SMALL, study, out="twins")
+        measured = self.run_study(SMALL, study, {"record": {"weights": "metrics"}}, out="measured")
+        self.assertEqual(list(full), list(measured))
+        self.assertEqual(len(full), 5)
+        for name, run in full.items():
+            for key in ("reference", "identical", "first_divergence", "final", "layers"):
+                self.assertEqual(measured[name][key], run[key], f"{key} of {name}")
+
     def test_sample(self):
+        full = self.level("full")
         sampled = self.level("sample", sample_size=20)
-        for name, run in self.full.items():
+        for name, run in full.items():
             self.assertEqual(sampled[name]["identical"], run["identical"])
             self.assertEqual(sampled[name]["first_divergence"], run["first_divergence"])
             with h5py.File(run["file"]) as all_of_it, h5py.File(sampled[name]["file"]) as part:
@@ -53,8 +61,9 @@ class Levels(harness.EndToEndTest):
                     self.assertEqual(part["sample"][tensor][:].tobytes(), kept.tobytes(), tensor)
 
     def test_digest(self):
+        full = self.level("full")
         digests = self.level("digest")
-        for name, run in self.full.items():
+        for name, run in full.items():
             self.assertEqual(digests[name]["identical"], run["identical"])
             self.assertEqual(digests[name]["first_divergence"], run["first_divergence"])
             with h5py.File(run["file"]) as a, h5py.File(digests[name]["file"]) as b:
