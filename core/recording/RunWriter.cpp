@@ -51,6 +51,31 @@ void writeOutcome(const FileDescriptor& file, const RunLayout& layout, RunState 
 
 } // namespace
 
+namespace {
+
+/// A row on its way, which borrows the values of whoever handed it over until they are copied.
+struct QueuedRow {
+    enum class Values { Borrowed, BeingCopied, Owned };
+    explicit QueuedRow(RunRow handedOver) : row(std::move(handedOver)) {}
+    RunRow row;
+    Values values = Values::Borrowed;
+};
+
+/// Puts copies in the place of what may change: all but the gradients.
+void takeCopies(RunRow& row) {
+    const auto copy = [](TensorValues& values) {
+        const std::span<const std::byte> bytes = values.arrived();
+        auto owner = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+        values = {*owner, owner};
+    };
+    for (TensorValues& values : row.weights)
+        copy(values);
+    for (auto& [dataset, values] : row.extras)
+        copy(values);
+}
+
+} // namespace
+
 struct RunWriter::Implementation {
     FileDescriptor file;
     RunLayout layout;
@@ -60,7 +85,7 @@ struct RunWriter::Implementation {
 
     std::mutex mutex;
     std::condition_variable_any changed;
-    std::deque<RunRow> queue; ///< the first one is being written
+    std::deque<std::shared_ptr<QueuedRow>> queue; ///< the first one is being written
     bool isFinished = false;
     std::exception_ptr error;
     std::int64_t rows = 0;
@@ -68,6 +93,7 @@ struct RunWriter::Implementation {
     std::jthread thread;
 
     void work(const std::stop_token& stop);
+    void own(QueuedRow& row);
     void write(RunRow& row);
     void drain(std::unique_lock<std::mutex>& held);
 };
@@ -133,9 +159,20 @@ void RunWriter::append(RunRow row) {
         m->changed.wait(held, [this] { return m->queue.size() < mostRowsInFlight || m->error; });
         if (m->error)
             std::rethrow_exception(m->error);
-        m->queue.push_back(std::move(row));
+        m->queue.push_back(std::make_shared<QueuedRow>(std::move(row)));
     }
     m->changed.notify_all();
+}
+
+void RunWriter::release() {
+    std::unique_lock held(m->mutex);
+    const auto rows = m->queue;
+    held.unlock();
+    for (const std::shared_ptr<QueuedRow>& row : rows)
+        m->own(*row);
+    held.lock();
+    if (m->error)
+        std::rethrow_exception(m->error);
 }
 
 void RunWriter::waitUntilWritten() {
@@ -164,14 +201,36 @@ void RunWriter::Implementation::drain(std::unique_lock<std::mutex>& held) {
     changed.wait(held, [this] { return queue.empty() || error; });
 }
 
+/// Copies the row's values, or waits for the other thread to do so; on return they are the row's own.
+void RunWriter::Implementation::own(QueuedRow& row) {
+    std::unique_lock held(mutex);
+    changed.wait(held, [&] { return row.values != QueuedRow::Values::BeingCopied; });
+    if (row.values == QueuedRow::Values::Owned)
+        return;
+    row.values = QueuedRow::Values::BeingCopied;
+    held.unlock();
+    std::exception_ptr failure;
+    try {
+        takeCopies(row.row);
+    } catch (...) { // no memory
+        failure = std::current_exception();
+    }
+    held.lock();
+    row.values = failure ? QueuedRow::Values::Borrowed : QueuedRow::Values::Owned;
+    changed.notify_all();
+    if (failure)
+        std::rethrow_exception(failure);
+}
+
 void RunWriter::Implementation::work(const std::stop_token& stop) {
     std::unique_lock held(mutex);
     while (changed.wait(held, stop, [this] { return !queue.empty(); })) {
-        RunRow& row = queue.front(); // stays where it is while others are put behind it
+        const std::shared_ptr<QueuedRow> row = queue.front();
         held.unlock();
         std::exception_ptr failure;
         try {
-            write(row);
+            own(*row);
+            write(row->row);
         } catch (...) {
             failure = std::current_exception();
         }

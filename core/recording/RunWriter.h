@@ -82,9 +82,13 @@ public:
     RunWriter(const RunWriter&) = delete;
     RunWriter& operator=(const RunWriter&) = delete;
 
-    /// Hands a row to the writer thread, whose values must not change until it is written; waits while
-    /// several rows are on their way. Throws RecordingError if an earlier row could not be written.
+    /// Hands a row to the writer thread; waits while several rows are on their way. The values must not change
+    /// until release(), gradients not at all. Throws RecordingError if an earlier row could not be written.
     void append(RunRow row);
+
+    /// After this the values handed over may change: what is not written yet has been copied, by the writer
+    /// thread where it got that far, else by the caller. Throws RecordingError likewise.
+    void release();
 
     /// Waits until every row handed over is in the file. Throws RecordingError if one could not be written.
     void waitUntilWritten();

@@ -250,7 +250,7 @@ void Recorder::beforeForward(std::int64_t step) {
 void Recorder::beforeUpdate() {
     m_recorded.network.onActivation = nullptr;
     if (m_writer && m_recorded.device.is_cpu()) // from a GPU there are copies
-        m_writer->waitUntilWritten();
+        m_writer->release();
 }
 
 void Recorder::record(std::int64_t step, RunRow row) {

@@ -60,7 +60,7 @@ public:
     /// To be called before a step's forward passes: listens to the network if the step's activations are kept.
     void beforeForward(std::int64_t step);
 
-    /// To be called before each update: the writer reads the weights where they are.
+    /// To be called before each update: the writer may still read the weights where they are.
     void beforeUpdate();
 
     /// Hands over a row with the state after the step's update. `row` has scalars, sample ids and batch digest
