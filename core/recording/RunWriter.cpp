@@ -281,6 +281,9 @@ void RunWriter::Implementation::write(RunRow& row) {
 
     for (const auto& [i, values] : row.extras) {
         const DatasetPlace& place = layout.extras[i];
+        if (values.bytes.size() != place.rowBytes) // more would go over what lies behind it in the file
+            throw RecordingError(fmt::format("a row of {} bytes does not fit a dataset with {} per row",
+                                             values.bytes.size(), place.rowBytes));
         file.writeAt(place.offset + extraRows[i]++ * place.rowBytes, values.arrived());
     }
 

@@ -32,8 +32,11 @@ public:
             m_threads.emplace_back([this] { serve(); });
         m_gate.arrive_and_wait(); // each has taken it over
         at::set_num_threads(before);
-        if (m_failure)
+        if (m_failure) {
+            m_isEnding = true;
+            m_gate.arrive_and_wait(); // they end
             std::rethrow_exception(m_failure);
+        }
     }
     ~Threads() {
         m_isEnding = true;

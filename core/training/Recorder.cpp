@@ -199,6 +199,10 @@ void Recorder::planActivationsAndSigns(std::int64_t steps) {
         m_recorded.network.onActivation = nullptr;
         for (const auto& [module, output] : one.take()) {
             std::vector<std::uint64_t> shape = shapeOf(output);
+            if (shape.empty() || shape[0] != 1) { // not of samples, as an embedding of positions
+                m_unbatched.insert(module);
+                continue;
+            }
             shape[0] = static_cast<std::uint64_t>(m_recorded.config.train.batch);
             m_extras.push_back({"/activations/" + module, dtypeOf(output.scalar_type()), shape, activationSteps});
         }
@@ -231,7 +235,8 @@ void Recorder::beforeForward(std::int64_t step) {
                     std::ranges::find(m_extras[m_firstActivation].steps, step) != m_extras[m_firstActivation].steps.end();
     if (m_isListening)
         m_recorded.network.onActivation = [this](std::string_view module, const torch::Tensor& output) {
-            m_activations.add(module, output);
+            if (!m_unbatched.contains(module))
+                m_activations.add(module, output);
         };
 }
 
@@ -281,6 +286,10 @@ void Recorder::addActivations(RunRow& row) {
                                              module, dataset.path));
         const std::uint64_t bytes = TensorInfo{dataset.path, dataset.dtype, dataset.shape}.bytes();
         TensorValues values = valuesOf(output);
+        if (values.bytes.size() > bytes)
+            throw RecordingError(fmt::format("the network's {} puts out {} bytes where {} were expected: its "
+                                             "activations can't be kept",
+                                             module, values.bytes.size(), bytes));
         if (values.bytes.size() < bytes) { // an incomplete batch
             std::vector<std::byte> padded(bytes, std::byte{0xFF});
             std::ranges::copy(values.arrived(), padded.begin());

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,7 @@ private:
     std::optional<RunReader> m_reference;     ///< what this run is compared with as it goes
     std::optional<RowStreamReader> m_stream;  ///< the reference's weights
     ActivationCapture m_activations;
+    std::set<std::string, std::less<>> m_unbatched; ///< modules whose output has no row per sample
     bool m_isListening = false;
     torch::Tensor m_probe; ///< inputs of the ReLU probe
     std::vector<ExtraDataset> m_extras;

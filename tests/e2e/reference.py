@@ -212,6 +212,24 @@ def counted(train, targets):
     return len(targets)
 
 
+def heard(model):
+    """{module: outputs of its forward passes} from now on, and what ends the listening."""
+    outputs = {name: [] for name, _ in model.named_modules()}
+    hooks = [module.register_forward_hook(lambda _, __, output, name=name: outputs[name].append(output.detach()))
+             for name, module in model.named_modules()]
+    return outputs, lambda: [hook.remove() for hook in hooks]
+
+
+def relu_signs(model, inputs):
+    """{module: output > 0} where the network runs for its answer, not to learn."""
+    outputs, stop = heard(model.eval())
+    with torch.no_grad():
+        model(inputs)
+    stop()
+    model.train()
+    return {name: (parts[0].flatten() > 0).numpy() for name, parts in outputs.items() if parts and name}
+
+
 def training(config, set_to_none):
     """Yields (step, model, optimizer, what the step saw); step 0 is the state after initialisation."""
     train = config["train"]
@@ -224,7 +242,13 @@ def training(config, set_to_none):
     optimizer = make_optimizer(train, model.parameters())
     per_epoch = len(make_sampler(train, samples))
     steps = train["steps"] if "steps" in train else int(np.ceil(train["epochs"] * per_epoch))
-    yield 0, model, optimizer, None
+    probe = config.get("record", {}).get("relu_probe", 0)
+
+    def seen_now(more=None):
+        probed = torch.stack([samples[i][1] for i in range(min(probe, len(samples)))]).to(dtype) if probe else None
+        return {"relu": relu_signs(model, probed) if probe else {}, **(more or {})}
+
+    yield 0, model, optimizer, seen_now()
     for step, (ids, inputs, targets) in zip(range(1, steps + 1), batches(config, samples)):
         inputs, targets = (x.to(dtype) if x.is_floating_point() else x for x in (inputs, targets))
         optimizer.zero_grad(set_to_none=True) if set_to_none else optimizer.zero_grad()
@@ -233,6 +257,7 @@ def training(config, set_to_none):
         counts = [counted(train, y) for y in parts]
         accumulator = Accumulator(train["accumulator"]) if train.get("accumulator", "native") != "native" else None
         total, correct = 0.0, 0
+        outputs, stop = heard(model)
         for x, y, count in zip(torch.split(inputs, sizes), parts, counts):
             if count == 0 and train.get("loss_normalization", "batch") == "batch":
                 continue
@@ -245,19 +270,48 @@ def training(config, set_to_none):
             total += loss.item()
             if train.get("loss", "cross_entropy") == "cross_entropy":
                 correct += (output.flatten(0, -2).argmax(1) == y.flatten()).sum().item()
+        stop()
         if accumulator:
             accumulator.give(model)
         gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
         optimizer.step()
         has_classes = train.get("loss", "cross_entropy") == "cross_entropy"
-        yield step, model, optimizer, {"ids": ids.tolist(), "loss": total, "gradients": gradients,
-                                       "accuracy": correct / sum(counts) if has_classes else np.nan}
+        yield step, model, optimizer, seen_now({"ids": ids.tolist(), "loss": total, "gradients": gradients,
+                                                "outputs": outputs,
+                                                "accuracy": correct / sum(counts) if has_classes else np.nan})
 
 
 def in_numpy(tensor):
     """NumPy has no bfloat16, h5py reads it as float32."""
     tensor = tensor.detach().contiguous()
     return (tensor.float() if tensor.dtype == torch.bfloat16 else tensor).numpy()
+
+
+def compare_states(file, row, step, model, optimizer, seen, complain):
+    """What is recorded beside weights and gradients, if it is."""
+    parameters = dict(model.named_parameters())
+    states = {}
+    if "optimizer" in file:
+        file["optimizer"].visititems(lambda path, item: states.update({path: item[row]})
+                                     if isinstance(item, h5py.Dataset) else None)
+    for path, value in states.items():
+        name, _, state = path.rpartition("/")
+        ours = optimizer.state[parameters[name]]
+        if step == 0 or not ours:
+            if not np.isnan(value).all():
+                complain(f"step {step}: {path} is there before the first update")
+        elif value.tobytes() != in_numpy(ours[state]).tobytes():
+            complain(f"step {step}: {path}")
+    for name, signs in seen["relu"].items():
+        if f"relu/{name}" in file and (np.unpackbits(file["relu"][name][row])[:signs.size] != signs).any():
+            complain(f"step {step}: ReLU signs of {name}")
+    for name in file.get("activations", []):
+        dataset = file["activations"][name]
+        steps = list(dataset.attrs["steps"])
+        if step in steps:
+            value, ours = dataset[steps.index(step)], in_numpy(torch.cat(seen["outputs"][name]))
+            if value[:len(ours)].tobytes() != ours.tobytes() or not np.isnan(value[len(ours):]).all():
+                complain(f"step {step}: activations of {name}")
 
 
 def compare_step(file, row, step, model, seen, config, set_to_none, complain):
@@ -267,7 +321,7 @@ def compare_step(file, row, step, model, seen, config, set_to_none, complain):
         if value.tobytes() != ours.tobytes():
             complain(f"step {step}: {name}: {int((value != ours).sum())} of {ours.size} differ, "
                      f"by {np.abs(value.astype(float) - ours).max():.3g} at most")
-    if seen is None:
+    if step == 0:
         return
     ids = np.full(config["train"]["batch"], -1)
     ids[:len(seen["ids"])] = seen["ids"]
@@ -290,20 +344,27 @@ def compare_step(file, row, step, model, seen, config, set_to_none, complain):
             complain(f"step {step}: gradient of {name}: {int((value != ours).sum())} differ")
 
 
+def recorded_steps(record, last):
+    steps = record.get("steps", range(0, last + 1, record.get("every", 1)))
+    if steps == "log":
+        steps = [factor * 10 ** decade for factor in (1, 2, 5) for decade in range(9)]
+    return {0, last, *(step for step in steps if step <= last)}
+
+
 def check(file, config, set_to_none):
     complaints = []
-    every = config.get("record", {}).get("every", 1)
     with h5py.File(file, "r") as run:
         rows = {int(step): row for row, step in enumerate(run["step"][:])}
         compared, last = set(), 0
-        for step, model, _, seen in training(config, set_to_none):
+        for step, model, optimizer, seen in training(config, set_to_none):
             last = step
             if list(run["weights"]) != [name for name, _ in model.named_parameters()]:
                 return [f"tensors: {list(run['weights'])}"]
             if step in rows:
                 compare_step(run, rows[step], step, model, seen, config, set_to_none, complaints.append)
+                compare_states(run, rows[step], step, model, optimizer, seen, complaints.append)
                 compared.add(step)
-        if compared != set(rows) or set(rows) != {*range(0, last + 1, every), last}:
+        if compared != set(rows) or set(rows) != recorded_steps(config.get("record", {}), last):
             complaints.append(f"recorded steps {sorted(rows)}, trained {last}")
         if tuple(run["progress"][:]) != (len(rows), 1):
             complaints.append(f"progress {run['progress'][:]} of {len(rows)} rows")

@@ -184,6 +184,96 @@ class Bits(harness.EndToEndTest):
 
 
 @harness.needs("h5py", "numpy")
+class Switches(harness.EndToEndTest):
+    def test_thread_counts_beside_threads(self):
+        runs = self.run_study(harness.TINY, {"axes": {"init_threads": [1, 2], "interop_threads": [1, 3]}})
+        for run in runs.values():
+            seen = runfile.environment(run["file"])["threads"]
+            self.assertEqual(seen["inter_op"], run["settings"]["interop_threads"])
+            self.assertEqual(seen["intra_op"], 1)  # of the training
+
+    def test_initialisation_on_several_threads_is_followed_by_the_inherited_count(self):
+        train = {key: value for key, value in harness.TINY["train"].items() if key != "threads"}
+        runs = self.run_study({**harness.TINY, "train": {**train, "init_threads": 1}},
+                              env=harness.environment(OMP_NUM_THREADS="2"))
+        self.assertEqual(runfile.environment(runs["run"]["file"])["threads"]["intra_op"], 2)
+
+    def test_another_blas(self):
+        libraries = [path for path in Path("/usr/lib").glob("*/blas/libblas.so.3")]
+        if not libraries:
+            self.skipTest("the reference BLAS is not installed")
+        library = str(libraries[0])
+        runs = self.run_study(WIDE, {"axes": {"blas": ["system", library]}})
+        self.assertEqual(self.only(runs, blas=library)["status"], "finished")
+        seen = {blas: runfile.environment(self.only(runs, blas=blas)["file"]) for blas in ("system", library)}
+        self.assertEqual(Path(seen[library]["blas"]["library"]).resolve(), libraries[0].resolve())
+        self.assertNotEqual(Path(seen["system"]["blas"]["library"]).resolve(), libraries[0].resolve())
+        self.assertEqual(seen[library]["variables"]["LD_PRELOAD"], library)
+        # one sum after the other: other bits, from the first product on
+        other = self.only(runs, blas=library)
+        self.assertIs(other["identical"], False)
+        self.assertLess(other["final"]["rel_l2"], 1e-3)
+
+    def test_a_blas_that_is_none(self):
+        runs = self.run_study(harness.TINY, {"axes": {"blas": ["system", "/nowhere/libblas.so.3"]}}, code=3)
+        self.assertEqual(self.only(runs, blas="system")["status"], "finished")
+        lost = self.only(runs, blas="/nowhere/libblas.so.3")
+        self.assertEqual(lost["status"], "unavailable")
+        self.assertIn("blas = /nowhere/libblas.so.3: No such file", lost["reason"])
+
+    def test_deterministic(self):
+        runs = self.run_study(harness.TINY, {"axes": {"deterministic": [True, False]}})
+        for run in runs.values():
+            flags = runfile.environment(run["file"])["flags"]
+            self.assertIs(flags["deterministic"], run["settings"]["deterministic"])
+            self.assertIs(flags["deterministic_cudnn"], run["settings"]["deterministic"])
+        self.assertIs(self.only(runs, deterministic=False)["identical"], True)
+
+    def test_settings_of_gpus_on_the_cpu(self):
+        runs = self.run_study(harness.TINY, {"axes": {"tf32": ["off", "on"], "cudnn_benchmark": [False, True],
+                                                      "cublas_workspace": ["", ":4096:8"]}}, code=3)
+        for run in runs.values():
+            settings = run["settings"]
+            if (settings["tf32"], settings["cudnn_benchmark"], settings["cublas_workspace"]) == ("off", False, ""):
+                self.assertEqual(run["status"], "finished")
+                continue
+            self.assertEqual(run["status"], "unavailable")
+            self.assertRegex(run["reason"], "(tf32 = on|cudnn_benchmark = true|cublas_workspace = :4096:8): "
+                                            "is a setting of GPUs, and device = cpu")
+
+    def test_float16(self):
+        runs = self.run_study(harness.TINY, {"axes": {"dtype": ["float32", "float16"]}}, code=(0, 3))
+        run = self.only(runs, dtype="float16")
+        if run["status"] == "unavailable":
+            self.assertRegex(run["reason"], "dtype = float16: this LibTorch can't: .*not implemented for 'Half'")
+            return
+        self.assertEqual(run["status"], "finished", run["reason"])
+        self.assertEqual({x.dtype for x in runfile.weights(run["file"], -1).values()}, {np.dtype("float16")})
+
+
+@harness.needs("h5py", "numpy")
+class LoaderWorkers(harness.EndToEndTest):
+    def test_a_generator_for_each_sample_cures(self):
+        study = {"data": {"random_crop": 2, "random_flip": True}, "train": {"steps": 13},
+                 "axes": {"worker_rng": ["per-worker", "per-sample"], "loader_workers": [0, 1, 2, 4]}}
+        runs = self.run_study(harness.TINY, study, {"model": {"dropout": 0.3}})
+        batches = {}
+        for run in runs.values():
+            with h5py.File(run["file"]) as file:
+                batches[run["settings"]["worker_rng"], run["settings"]["loader_workers"]] = file["batch/digest"][1:]
+        self.assertFalse((batches["per-worker", 1] == batches["per-worker", 2]).all())
+        for workers in (1, 2, 4):
+            self.assertFalse((batches["per-worker", 0] == batches["per-worker", workers]).all(1).any())
+            self.assertTrue((batches["per-sample", 0] == batches["per-sample", workers]).all())
+            self.assert_same_rows(self.only(runs, worker_rng="per-sample", loader_workers=0)["file"],
+                                  self.only(runs, worker_rng="per-sample", loader_workers=workers)["file"])
+            first = self.only(runs, worker_rng="per-worker", loader_workers=workers)["first_divergence"]
+            self.assertEqual((first["step"], first["phase"]), (1, "batch"))
+        # 64 samples make 4 batches: another epoch, another crop
+        self.assertFalse((batches["per-sample", 0][0] == batches["per-sample", 0][4]).all())
+
+
+@harness.needs("h5py", "numpy")
 class Jobs(harness.EndToEndTest):
     def test_several_at_once_give_the_bits_of_one_at_a_time(self):
         axes = {"axes": {"accumulation": [1, 2, 4]}}
