@@ -122,15 +122,19 @@ class Extras(ParityTest):
                             "data": {"kind": "text", "path": str(path), "context": 9}},
         }.items():
             study = harness.merged(SMALL, sections) if out != "transformer" else {**SMALL, **sections}
-            runs = self.assert_parity(study, {"record": {"activations": [1, 4, 6], "steps": [1, 4, 5]},
+            runs = self.assert_parity(study, {"record": {"activations": [1, 4], "steps": [1, 4, 5]},
                                               "axes": {"accumulation": [1, 2]}}, out=out)
             for run in runs.values():
                 with h5py.File(run["file"]) as file:
                     # positions are embedded once for all samples
                     layers = {name.rpartition(".")[0] for name in file["weights"]} - {"position_embedding"}
                     self.assertLessEqual(layers, set(file["activations"]))
-                    for name in file["activations"]:  # 6 has no row; 4 is the epoch's incomplete batch
+                    for name in file["activations"]:  # 4 is the epoch's incomplete batch
                         self.assertEqual(file["activations"][name].attrs["steps"].tolist(), [1, 4])
+
+    def test_activations_of_steps_without_a_row(self):
+        self.cli("run", self.write_study(SMALL, {"record": {"activations": [1, 6], "steps": [1, 4]}}), "-o", "out", code=3)
+        self.assertIn("step 6 is not one of the recorded steps", next(iter(self.runs().values()))["reason"])
 
     def test_activations_of_canonical_gradients(self):
         runs = self.run_study(SMALL, {"record": {"activations": [1], "steps": [1]},

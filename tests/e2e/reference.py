@@ -214,9 +214,11 @@ def counted(train, targets):
 
 def heard(model):
     """{module: outputs of its forward passes} from now on, and what ends the listening."""
-    outputs = {name: [] for name, _ in model.named_modules()}
+    # a script module, and those in it, take no hooks
+    modules = {name: module for name, module in model.named_modules() if not isinstance(module, torch.jit.ScriptModule)}
+    outputs = {name: [] for name in modules}
     hooks = [module.register_forward_hook(lambda _, __, output, name=name: outputs[name].append(output.detach()))
-             for name, module in model.named_modules()]
+             for name, module in modules.items()]
     return outputs, lambda: [hook.remove() for hook in hooks]
 
 
