@@ -95,11 +95,11 @@ void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t>
     }
     if (!result.verdict.kind.empty()) {
         QStringList evidence;
-        for (const std::string& sentence : result.verdict.evidence)
-            evidence << escaped(sentence);
-        html += row(tr("Verdict"),
-                    QStringLiteral("%1<br>%2")
-                        .arg(escaped(result.verdict.kind), evidence.join(QStringLiteral("<br>"))));
+        for (const Evidence& each : result.verdict.evidence)
+            evidence << escaped(each.text);
+        html += row(tr("Verdict"), QStringLiteral("<b>%1</b><br>%2")
+                                       .arg(escaped(result.verdict.kind), escaped(result.verdict.summary)));
+        html += row(tr("Evidence"), evidence.join(QStringLiteral("<br>")));
     }
     const RunConfig& config = result.config;
     html += row(tr("Data"), tr("%1, batch %2, %3")

@@ -2,7 +2,6 @@
 #include "Command.h"
 
 #include "analysis/RunComparison.h"
-#include "analysis/Verdict.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
 #include "recording/RunReader.h"

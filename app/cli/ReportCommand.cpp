@@ -2,7 +2,6 @@
 #include "Command.h"
 
 #include "analysis/StudyResults.h"
-#include "analysis/Verdict.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
 
@@ -20,6 +19,17 @@ Json finalMetrics(const RunComparison& comparison, std::size_t scope) {
     for (const MetricInfo& info : metrics())
         values[std::string(info.key)] = number(comparison.value(info.metric, comparison.rows() - 1, scope));
     return values;
+}
+
+Json verdictJson(const Verdict& verdict) {
+    Json evidence = Json::array();
+    for (const Evidence& each : verdict.evidence)
+        evidence.push_back({{"name", each.name},
+                            {"text", each.text},
+                            {"says", each.says},
+                            {"value", number(each.value)},
+                            {"threshold", number(each.threshold)}});
+    return {{"kind", verdict.kind}, {"summary", verdict.summary}, {"evidence", evidence}};
 }
 
 Json toJson(const StudyResults& results, const RunResult& run) {
@@ -52,7 +62,7 @@ Json toJson(const StudyResults& results, const RunResult& run) {
             if (const Scope& scope = run.comparison->scopes[i]; scope.kind == ScopeKind::Layer)
                 layers[scope.name] = finalMetrics(*run.comparison, i);
     out["layers"] = layers;
-    out["verdict"] = {{"kind", run.verdict.kind}, {"evidence", run.verdict.evidence}};
+    out["verdict"] = verdictJson(run.verdict);
     return out;
 }
 
@@ -118,8 +128,9 @@ void printEvidence(const StudyResults& results) {
         if (run.verdict.evidence.empty())
             continue;
         fmt::print("\n{}: {}\n", label(run.config), run.verdict.kind);
-        for (const std::string& evidence : run.verdict.evidence)
-            fmt::print("  - {}\n", evidence);
+        fmt::print("  {}\n", run.verdict.summary);
+        for (const Evidence& evidence : run.verdict.evidence)
+            fmt::print("  - {}\n", evidence.text);
     }
 }
 

@@ -172,8 +172,9 @@ void writeResultsFile(const fs::path& path, const StudyResults& results) {
             hdf5::writeAttribute(group.id(), "message", run.message);
             hdf5::writeAttribute(group.id(), "verdict", run.verdict.kind);
             std::string evidence;
-            for (const std::string& line : run.verdict.evidence)
-                evidence += (evidence.empty() ? "" : "\n") + line;
+            for (const Evidence& each : run.verdict.evidence)
+                evidence += (evidence.empty() ? "" : "\n") + each.text;
+            hdf5::writeAttribute(group.id(), "summary", run.verdict.summary);
             hdf5::writeAttribute(group.id(), "evidence", evidence);
             hdf5::writeAttribute(group.id(), "run_id", run.runId);
             if (!run.comparison)

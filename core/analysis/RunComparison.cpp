@@ -12,6 +12,13 @@
 
 namespace driftscope {
 
+std::string toText(const FirstDivergence& first) {
+    std::string text = fmt::format("step {}, phase {}", first.step, first.phase);
+    if (!first.tensor.empty())
+        text += fmt::format(", {}", first.tensor);
+    return text;
+}
+
 std::optional<std::size_t> RunComparison::findScope(const Scope& scope) const {
     const auto found = std::ranges::find(scopes, scope);
     return found == scopes.end() ? std::nullopt

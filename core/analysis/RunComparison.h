@@ -23,6 +23,9 @@ struct FirstDivergence {
     bool operator==(const FirstDivergence&) const = default;
 };
 
+/// "step 1, phase gradient, tensor conv1.weight"
+std::string toText(const FirstDivergence& first);
+
 /// Rows of common steps × scopes × metrics. Scopes: the model first, then layers in the order of the
 /// model, then tensors.
 struct RunComparison {

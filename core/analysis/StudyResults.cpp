@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/StudyResults.h"
 
+#include "analysis/Judge.h"
 #include "analysis/ResultsFile.h"
-#include "analysis/Verdict.h"
 
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@ struct LiveResults::Implementation {
     struct Open {
         std::unique_ptr<RunReader> reader;
         std::unique_ptr<RunComparer> comparer;
+        RecordedEvidence evidence;
         bool isFinal = false; ///< its state will not change any more
         bool isCached = false;
     };
@@ -31,6 +32,7 @@ struct LiveResults::Implementation {
     bool readRun(std::size_t i);
     bool compareRun(std::size_t i, int threads, const std::stop_token& stop);
     bool takeCached(std::size_t i);
+    static void gather(Open& entry, const Open& reference, RunResult& run);
     void judge();
 };
 
@@ -103,6 +105,8 @@ bool LiveResults::Implementation::readRun(std::size_t i) {
     run.totalRows = static_cast<std::int64_t>(reader.steps().size());
     run.runId = reader.runId();
     run.environment = reader.environment();
+    if (!reader.parameters().empty())
+        run.dtype = reader.parameters().front().dtype;
     run.steps.assign(reader.steps().begin(), reader.steps().begin() + progress.rows);
     run.loss = reader.scalar(Loss);
     if (progress.state != RunState::Running) {
@@ -135,19 +139,27 @@ bool LiveResults::Implementation::compareRun(std::size_t i, int threads, const s
     const Open& reference = open[*run.reference];
     if (!entry.reader || !reference.reader || run.rows == 0 || results.runs[*run.reference].rows == 0)
         return false;
-    if (entry.isFinal && reference.isFinal && !entry.comparer && takeCached(i))
-        return true;
     try {
+        if (entry.isFinal && reference.isFinal && !entry.comparer && takeCached(i)) {
+            gather(entry, reference, run);
+            return true;
+        }
         if (!entry.comparer)
             entry.comparer = std::make_unique<RunComparer>(*entry.reader, *reference.reader,
                                                            ComparisonOptions{.trustsDigests = true});
         if (!entry.comparer->update(threads, stop))
             return false;
         run.comparison = std::make_shared<const RunComparison>(entry.comparer->result());
+        gather(entry, reference, run);
     } catch (const RecordingError& error) {
         run.comparisonProblem = error.what();
     }
     return true;
+}
+
+void LiveResults::Implementation::gather(Open& entry, const Open& reference, RunResult& run) {
+    gatherEvidence(*entry.reader, *reference.reader, entry.evidence);
+    run.recorded = std::make_shared<const RecordedEvidence>(entry.evidence);
 }
 
 void LiveResults::Implementation::judge() {
@@ -167,13 +179,23 @@ bool LiveResults::update(int threads, std::stop_token stop) {
 }
 
 void LiveResults::setReference(std::size_t run) {
-    const bool isTwin = m->results.runs.at(run).config.isTwin;
+    // twins are compared with a twin: that of the new reference
+    const RunConfig& chosen = m->results.runs.at(run).config;
+    std::optional<std::size_t> counterpart;
+    for (std::size_t i = 0; i < m->results.runs.size(); ++i)
+        if (const RunConfig& other = m->results.runs[i].config;
+            other.isTwin != chosen.isTwin && !other.isControl && other.settings == chosen.settings)
+            counterpart = i;
+    const bool isTwin = chosen.isTwin;
     for (std::size_t i = 0; i < m->results.runs.size(); ++i) {
         RunResult& result = m->results.runs[i];
-        if (result.config.isTwin != isTwin) // twins are compared with a twin
+        const std::optional<std::size_t> reference = result.config.isTwin == isTwin ? run : counterpart;
+        if (!reference)
             continue;
-        result.config.isReference = i == run;
-        result.reference = i == run ? std::nullopt : std::optional(run);
+        result.config.isReference = i == reference;
+        result.reference = i == reference ? std::nullopt : reference;
+        result.recorded.reset();
+        m->open[i].evidence = {};
         result.comparison.reset();
         result.comparisonProblem.clear();
         m->open[i].comparer.reset();

@@ -2,7 +2,9 @@
 // Everything known of a study's runs: state, divergence from the reference, verdict. Cached in study.h5.
 #pragma once
 
+#include "analysis/RecordedEvidence.h"
 #include "analysis/RunComparison.h"
+#include "analysis/Verdict.h"
 #include "recording/StudyFolder.h"
 
 #include <memory>
@@ -11,12 +13,6 @@
 #include <vector>
 
 namespace driftscope {
-
-/// How a run stands to its reference, with what was measured.
-struct Verdict {
-    std::string kind;                  ///< identical or inconclusive; further kinds come with the findings
-    std::vector<std::string> evidence; ///< a sentence each
-};
 
 struct RunResult {
     RunConfig config;
@@ -33,6 +29,9 @@ struct RunResult {
     /// None: the reference itself, or nothing to compare yet. Copies of the results share it: new rows
     /// make a new one.
     std::shared_ptr<const RunComparison> comparison;
+    /// What else the two recordings show; none likewise.
+    std::shared_ptr<const RecordedEvidence> recorded;
+    DType dtype = DType::Float32;  ///< of the weights
     std::string comparisonProblem;            ///< why there is none although both have rows
     Verdict verdict;
 };

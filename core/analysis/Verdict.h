@@ -1,16 +1,28 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// How a run stands to its reference, as far as its recording alone can say.
+// How a run stands to its reference, and what says so.
 #pragma once
 
-#include "analysis/StudyResults.h"
+#include <limits>
+#include <string>
+#include <vector>
 
 namespace driftscope {
 
-/// "identical" where every common row has equal bits; "run-to-run" where they differ although no
-/// setting does; else "inconclusive" with what is known; "" where there is nothing to judge: the reference itself, or no common rows.
-Verdict judgeRun(const StudyResults& results, std::size_t run);
+/// One measurement that a verdict rests on, as data and as a sentence.
+struct Evidence {
+    std::string name; ///< "digests", "twins", "size", "factor", "samples", …: README lists them
+    std::string text; ///< a sentence
+    std::string says; ///< the kind that it speaks for, "not rounding", or "" where it only describes
+    double value = std::numeric_limits<double>::quiet_NaN();
+    double threshold = std::numeric_limits<double>::quiet_NaN(); ///< what the value was held against
+};
 
-/// "step 1, phase gradient, tensor conv1.weight"
-std::string toText(const FirstDivergence& first);
+struct Verdict {
+    /// identical, rounding, precision, data, random, algorithmic, run-to-run or inconclusive; "" where there is nothing
+    /// to judge: the reference itself, or no common rows.
+    std::string kind;
+    std::string summary; ///< two sentences: what it is, and what to do
+    std::vector<Evidence> evidence;
+};
 
 } // namespace driftscope

@@ -130,7 +130,8 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
         builder.rows("/batch/digest", H5T_STD_U64LE, {2}, layout.batchDigest);
 
         const std::size_t count = schema.parameters.size();
-        const bool withGradients = schema.config.record.gradients == "full";
+        const bool withGradients = schema.config.record.gradients != "none";
+        const bool areGradientsSampled = schema.config.record.gradients == "sample";
         for (auto* places : {&layout.weights, &layout.weightDigests, &layout.gradientDigests})
             places->resize(count);
         layout.gradients.resize(withGradients ? count : 0);
@@ -144,7 +145,9 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
         if (isSample)
             hdf5::createGroup(file, "/sample_index");
         if (withGradients)
-            hdf5::createGroup(file, "/gradients");
+            hdf5::createGroup(file, areGradientsSampled ? "/gradient_sample" : "/gradients");
+        if (areGradientsSampled)
+            hdf5::createGroup(file, "/gradient_sample_index");
 
         for (std::size_t i = 0; i < count; ++i) {
             const TensorInfo& tensor = schema.parameters[i];
@@ -154,24 +157,28 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
                 hdf5::writeAttribute(dataset, "kind", kindOf(tensor.name));
                 hdf5::writeAttribute(dataset, "dtype", nameOf(tensor.dtype));
             };
-            const auto values = [&](const char* group, const std::vector<hsize_t>& extents, DatasetPlace& place) {
+            const auto values = [&](const std::string& group, const std::vector<hsize_t>& extents, DatasetPlace& place) {
                 describe(builder.rows(fmt::format("/{}/{}", group, tensor.name), hdf5::fileType(tensor.dtype).id(),
                                       extents, place)
                              .id());
             };
-            if (isSample) {
-                const std::vector<std::uint64_t> index = sampledElements(tensor, schema.config.record.sampleSize);
+            const auto sampledValues = [&](const std::string& group, std::int64_t size, DatasetPlace& place) {
+                const std::vector<std::uint64_t> index = sampledElements(tensor, size);
+                const std::string indexPath = fmt::format("/{}_index/{}", group, tensor.name);
                 DatasetPlace unusedPlace;
-                const Handle dataset =
-                    builder.whole("/sample_index/" + tensor.name, H5T_STD_U64LE, {index.size()}, unusedPlace);
+                const Handle dataset = builder.whole(indexPath, H5T_STD_U64LE, {index.size()}, unusedPlace);
                 if (!index.empty())
                     hdf5::checked(H5Dwrite(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, index.data()),
-                                  "/sample_index");
-                values("sample", {index.size()}, layout.weights[i]);
-            } else if (!layout.weights.empty()) {
+                                  indexPath);
+                values(group, {index.size()}, place);
+            };
+            if (isSample)
+                sampledValues("sample", schema.config.record.sampleSize, layout.weights[i]);
+            else if (!layout.weights.empty())
                 values("weights", shape, layout.weights[i]);
-            }
-            if (withGradients)
+            if (areGradientsSampled)
+                sampledValues("gradient_sample", gradientSampleSize, layout.gradients[i]);
+            else if (withGradients)
                 values("gradients", shape, layout.gradients[i]);
             const Handle digest =
                 builder.rows("/digest/weights/" + tensor.name, H5T_STD_U64LE, {2}, layout.weightDigests[i]);

@@ -3,6 +3,7 @@
 
 #include "recording/FileDescriptor.h"
 #include "recording/Hdf5.h"
+#include "recording/RunWriter.h"
 
 #include <fmt/format.h>
 
@@ -94,12 +95,14 @@ struct RunReader::Implementation {
     std::vector<std::int64_t> steps;
     std::vector<TensorInfo> parameters;
     std::optional<RowDataset> progress, sampleIds, batchDigest;
-    std::vector<RowDataset> weights, gradients, weightDigests, gradientDigests;
+    std::vector<RowDataset> weights, gradients, gradientSamples, weightDigests, gradientDigests;
+    std::vector<RowDataset> randomStates; ///< before the forward pass and after the backward one, or empty
     std::vector<std::pair<std::string, RowDataset>> comparison;
 
     ~Implementation() { // HDF5 identifiers are closed under its lock
         const auto held = hdf5::lock();
-        for (auto* datasets : {&weights, &gradients, &weightDigests, &gradientDigests})
+        for (auto* datasets :
+             {&weights, &gradients, &gradientSamples, &weightDigests, &gradientDigests, &randomStates})
             datasets->clear();
         comparison.clear();
         progress.reset();
@@ -243,6 +246,14 @@ void RunReader::Implementation::readParameters() {
     for (const auto* dataset : {&sampleIds, &batchDigest})
         if (*dataset && (*dataset)->rows != rows)
             fail(fmt::format("/batch has {} rows, /weights has {}", (*dataset)->rows, rows));
+    for (const char* moment : {"before_forward", "after_backward"})
+        if (auto found = open(fmt::format("/digest/random/{}", moment), H5T_NATIVE_UINT64)) {
+            if (found->rows != rows || found->rowBytes != sizeof(Digest))
+                fail(fmt::format("{} must have two integers per recorded step", found->name));
+            randomStates.push_back(std::move(*found));
+        }
+    if (randomStates.size() == 1)
+        fail("/digest/random lacks before_forward or after_backward");
 }
 
 /// Opens what the file has of one tensor. rows: those of the tensors before, or of /step.
@@ -299,6 +310,15 @@ void RunReader::Implementation::readParameter(const std::string& group, const st
         if (!found)
             fail(fmt::format("/gradients has no {}", name));
         gradients.push_back(std::move(*found));
+    }
+    if (hdf5::hasLocal(file.id(), "/gradient_sample")) {
+        const std::uint64_t elements =
+            std::min(tensor.elements(), static_cast<std::uint64_t>(gradientSampleSize));
+        auto found = matching("/gradient_sample/" + name, hdf5::memoryType(tensor.dtype),
+                              elements * sizeBytes(tensor.dtype));
+        if (!found)
+            fail(fmt::format("/gradient_sample has no {}", name));
+        gradientSamples.push_back(std::move(*found));
     }
     for (auto [digests, into] :
          {std::pair("/digest/weights/", &weightDigests), std::pair("/digest/gradient/", &gradientDigests)})
@@ -388,6 +408,23 @@ TensorRow RunReader::weights(std::size_t parameter, std::size_t row) const {
 
 TensorRow RunReader::gradients(std::size_t parameter, std::size_t row) const {
     return m->tensor(m->gradients, parameter, row);
+}
+
+std::optional<TensorRow> RunReader::gradientSample(std::size_t parameter, std::size_t row) const {
+    if (!m->gradientSamples.empty())
+        return m->tensor(m->gradientSamples, parameter, row);
+    if (m->gradients.empty())
+        return std::nullopt;
+    const TensorInfo& tensor = m->parameters[parameter];
+    const TensorRow whole = gradients(parameter, row);
+    return TensorRow(tensor.dtype, gathered(whole.bytes(), sampledElements(tensor, gradientSampleSize),
+                                            sizeBytes(tensor.dtype)));
+}
+
+std::optional<RandomState> RunReader::randomState(std::size_t row) const {
+    if (m->randomStates.empty())
+        return std::nullopt;
+    return RandomState{m->digest(m->randomStates[0], row), m->digest(m->randomStates[1], row)};
 }
 
 Digest RunReader::Implementation::digest(const RowDataset& digests, std::size_t row) const {

@@ -43,6 +43,11 @@ private:
 /// What a file keeps of the weights beside their digests.
 enum class WeightsLevel { Full, Sample, DigestOnly };
 
+/// Digests of the default generator's state around a step's passes: where they differ, the network drew from it.
+struct RandomState {
+    Digest beforeForward{}, afterBackward{};
+};
+
 class RunReader {
 public:
     /// Throws RecordingError, which names the file, if it is no run file: no HDF5, neither /weights nor
@@ -74,12 +79,16 @@ public:
     /// there are only digests.
     [[nodiscard]] TensorRow weights(std::size_t parameter, std::size_t row) const;
     [[nodiscard]] TensorRow gradients(std::size_t parameter, std::size_t row) const;
+    /// The elements of the gradient that gradients = "sample" keeps, also out of whole gradients; none if the file
+    /// has neither.
+    [[nodiscard]] std::optional<TensorRow> gradientSample(std::size_t parameter, std::size_t row) const;
 
     /// Recorded digests, or computed from the values where a foreign file has none.
     [[nodiscard]] Digest weightDigest(std::size_t parameter, std::size_t row) const;
     /// None if the file has neither gradients nor their digests.
     [[nodiscard]] std::optional<Digest> gradientDigest(std::size_t parameter, std::size_t row) const;
     [[nodiscard]] std::optional<Digest> batchDigest(std::size_t row) const;
+    [[nodiscard]] std::optional<RandomState> randomState(std::size_t row) const; ///< none if it was not recorded
 
     /// run_id of the reference that the recorder compared with as it went (weights = "metrics"), or "".
     [[nodiscard]] const std::string& comparedWith() const;

@@ -28,15 +28,6 @@ constexpr std::size_t mostRowsInFlight = 3;
 
 std::span<const std::byte> bytesOf(const auto& range) { return std::as_bytes(std::span(range)); }
 
-/// The elements of a tensor that are sampled, one behind the other.
-std::vector<std::byte> gathered(std::span<const std::byte> values, const std::vector<std::uint64_t>& index,
-                                std::size_t size) {
-    std::vector<std::byte> chosen(index.size() * size);
-    for (std::size_t i = 0; i < index.size(); ++i)
-        std::memcpy(chosen.data() + i * size, values.data() + index[i] * size, size);
-    return chosen;
-}
-
 void writeOutcome(const FileDescriptor& file, const RunLayout& layout, RunState state, std::string_view message) {
     // cut at a character's start, so that the rest stays valid UTF-8
     std::size_t length = std::min(message.size(), messageBytes - 1);
@@ -80,7 +71,8 @@ struct RunWriter::Implementation {
     FileDescriptor file;
     RunLayout layout;
     std::vector<TensorInfo> parameters;
-    std::vector<std::vector<std::uint64_t>> sampled; ///< weights = "sample": per parameter
+    std::vector<std::vector<std::uint64_t>> sampled;          ///< weights = "sample": per parameter
+    std::vector<std::vector<std::uint64_t>> sampledGradients; ///< gradients = "sample": likewise
     std::vector<std::uint64_t> extraRows;            ///< rows written of each extra dataset
 
     std::mutex mutex;
@@ -108,6 +100,8 @@ std::uint64_t valueBytes(const RunSchema& schema) {
             row += std::min(tensor.elements(), static_cast<std::uint64_t>(record.sampleSize)) * sizeBytes(tensor.dtype);
         if (record.gradients == "full")
             row += tensor.bytes();
+        if (record.gradients == "sample")
+            row += std::min(tensor.elements(), static_cast<std::uint64_t>(gradientSampleSize)) * sizeBytes(tensor.dtype);
         row += 2 * sizeof(Digest);
     }
     row += ScalarCount * sizeof(double) + static_cast<std::uint64_t>(schema.config.train.batch) * sizeof(std::int64_t);
@@ -143,6 +137,9 @@ RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::mak
     if (schema.config.record.weights == "sample")
         for (const TensorInfo& tensor : schema.parameters)
             m->sampled.push_back(sampledElements(tensor, schema.config.record.sampleSize));
+    if (schema.config.record.gradients == "sample")
+        for (const TensorInfo& tensor : schema.parameters)
+            m->sampledGradients.push_back(sampledElements(tensor, gradientSampleSize));
     m->batch = static_cast<std::size_t>(schema.config.train.batch);
     m->thread = std::jthread([this](const std::stop_token& stop) { m->work(stop); });
 }
@@ -266,10 +263,13 @@ void RunWriter::Implementation::write(RunRow& row) {
         file.writeAt(at(layout.gradientDigests[i]), bytesOf(digest));
         if (layout.gradients.empty())
             continue;
-        if (!row.gradients.empty())
+        if (row.gradients.empty()) // all ones is a NaN in every float type
+            file.writeAt(at(layout.gradients[i]), std::vector(layout.gradients[i].rowBytes, std::byte{0xFF}));
+        else if (!sampledGradients.empty())
+            file.writeAt(at(layout.gradients[i]),
+                         gathered(row.gradients[i].bytes, sampledGradients[i], sizeBytes(parameters[i].dtype)));
+        else
             file.writeAt(at(layout.gradients[i]), row.gradients[i].bytes);
-        else // all ones is a NaN in every float type
-            file.writeAt(at(layout.gradients[i]), std::vector(weights.size(), std::byte{0xFF}));
     }
     if (!row.gradients.empty())
         row.scalars[GradNormSq] = squaredNorm;
@@ -301,6 +301,14 @@ std::vector<std::uint64_t> sampledElements(const TensorInfo& tensor, std::int64_
     for (std::uint64_t i = 0; chosen.size() < count; ++i)
         if (random() % (all - i) < count - chosen.size())
             chosen.push_back(i);
+    return chosen;
+}
+
+std::vector<std::byte> gathered(std::span<const std::byte> values, std::span<const std::uint64_t> index,
+                                std::size_t size) {
+    std::vector<std::byte> chosen(index.size() * size);
+    for (std::size_t i = 0; i < index.size(); ++i)
+        std::memcpy(chosen.data() + i * size, values.data() + index[i] * size, size);
     return chosen;
 }
 

@@ -112,4 +112,12 @@ std::uint64_t valueBytes(const RunSchema& schema);
 /// Positions of the elements that weights = "sample" keeps of a tensor, rising; the same for every run.
 std::vector<std::uint64_t> sampledElements(const TensorInfo& tensor, std::int64_t sampleSize);
 
+/// Elements of each tensor that gradients = "sample" keeps: enough for its size, direction and factor to a few
+/// percent, and little beside the weights.
+constexpr std::int64_t gradientSampleSize = 256;
+
+/// The elements of a tensor at these positions, one behind the other. size: of an element, in bytes.
+std::vector<std::byte> gathered(std::span<const std::byte> values, std::span<const std::uint64_t> index,
+                                std::size_t size);
+
 } // namespace driftscope

@@ -36,6 +36,16 @@ constexpr std::string_view nameOf(DType type) {
     return "unknown";
 }
 
+/// Distance from 1 to the next number of a floating-point type.
+constexpr double epsilonOf(DType type) {
+    switch (type) {
+    case DType::Float64: return 0x1p-52;
+    case DType::Float16: return 0x1p-10;
+    case DType::BFloat16: return 0x1p-7;
+    default: return 0x1p-23;
+    }
+}
+
 struct TensorInfo {
     std::string name; ///< as in PyTorch's state_dict: "fc1.weight"
     DType dtype = DType::Float32;

@@ -79,7 +79,7 @@ struct TrainConfig {
 struct RecordConfig {
     std::string weights = "full";
     std::int64_t sampleSize = 1024; ///< weights = "sample": elements kept of each tensor
-    std::string gradients = "none";
+    std::string gradients = "sample";
     std::string optimizer = "none";
     std::vector<std::int64_t> activations; ///< steps whose activations are kept
     std::int64_t reluProbe = 0;            ///< first samples whose ReLU signs are kept in every row

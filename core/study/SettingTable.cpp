@@ -257,8 +257,9 @@ std::vector<SettingSpec> makeSpecs() {
             .type = Integer, .minimum = 1, .maximum = 1e9, .canBeAxis = false}),
         bind<record, &RecordConfig::gradients>({.section = "record", .key = "gradients",
             .shortName = "gradients",
-            .help = "full: the gradients too; none: only their digests", .type = Text,
-            .choices = {"none", "full"}, .canBeAxis = false}),
+            .help = "sample: 256 elements of each gradient, which tell its size, direction and factor; full: the "
+                    "whole gradients; none: only their digests",
+            .type = Text, .choices = {"none", "sample", "full"}, .canBeAxis = false}),
         bind<record, &RecordConfig::optimizer>({.section = "record", .key = "optimizer",
             .shortName = "optimizer-state",
             .help = "full: the optimizer's state too (momentum, or both moments)", .type = Text,

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -57,6 +58,13 @@ std::vector<std::int64_t> logarithmicSteps(std::int64_t last) {
         for (const std::int64_t factor : {1, 2, 5})
             steps.push_back(decade * factor);
     return steps;
+}
+
+/// Of the state of the generator that a network on this device draws from.
+Digest digestOfGenerator(const torch::Device& device) {
+    at::Generator generator = at::globalContext().defaultGenerator(device);
+    const std::lock_guard held(generator.mutex());
+    return digestOf(bytesOf(generator.get_state().contiguous()));
 }
 
 /// A forward pass that changes nothing: no gradients, no draws, no batch statistics.
@@ -149,6 +157,7 @@ Recorder::Recorder(const std::filesystem::path& file, Recorded recorded, std::in
         m_stream.emplace(replay->stream, m_reference->parameters(), m_reference->steps());
     }
     planOptimizerState();
+    planRandomStates();
     planActivationsAndSigns(steps);
     // without a file the size alone is asked for
     if (m_reference || (file.empty() && m_recorded.config.record.weights == "metrics" && !m_recorded.config.isReference))
@@ -171,6 +180,12 @@ void Recorder::planOptimizerState() {
         for (const Optimizer::State& state : m_recorded.optimizer.state())
             m_extras.push_back({fmt::format("/optimizer/{}/{}", m_recorded.names[state.parameter], state.name),
                                 m_tensors[state.parameter].dtype, m_tensors[state.parameter].shape, {}});
+}
+
+void Recorder::planRandomStates() {
+    m_firstRandom = m_extras.size();
+    for (const char* moment : {"before_forward", "after_backward"})
+        m_extras.push_back({fmt::format("/digest/random/{}", moment), DType::UInt64, {2}, {}});
     m_firstActivation = m_firstRelu = m_extras.size();
 }
 
@@ -231,6 +246,8 @@ bool Recorder::isRecorded(std::int64_t step) const {
 }
 
 void Recorder::beforeForward(std::int64_t step) {
+    if (isRecorded(step))
+        m_randomStates[0] = digestOfGenerator(m_recorded.device);
     m_isListening = m_firstRelu > m_firstActivation &&
                     std::ranges::find(m_extras[m_firstActivation].steps, step) != m_extras[m_firstActivation].steps.end();
     if (m_isListening)
@@ -242,6 +259,7 @@ void Recorder::beforeForward(std::int64_t step) {
 
 void Recorder::beforeUpdate() {
     m_recorded.network.onActivation = nullptr;
+    m_randomStates[1] = digestOfGenerator(m_recorded.device);
     if (m_writer && m_recorded.device.is_cpu()) // from a GPU there are copies
         m_writer->release();
 }
@@ -257,6 +275,9 @@ void Recorder::record(std::int64_t step, RunRow row) {
                 valuesOf(parameter.grad().defined() ? parameter.grad() : torch::zeros_like(parameter)));
     }
     addOptimizerState(row);
+    if (step == 0) // after the initialisation
+        m_randomStates.fill(digestOfGenerator(m_recorded.device));
+    addRandomStates(row);
     addActivations(row);
     addReluSigns(row);
     addMetrics(step, row);
@@ -272,6 +293,12 @@ void Recorder::addOptimizerState(RunRow& row) const {
         row.extras.emplace_back(extra++, state.value.defined() ? valuesOf(state.value)
                                                                : missing(m_tensors[state.parameter].bytes()));
     }
+}
+
+void Recorder::addRandomStates(RunRow& row) const {
+    for (std::size_t i = 0; i < m_randomStates.size(); ++i)
+        row.extras.emplace_back(m_firstRandom + i,
+                                kept(std::vector<std::uint64_t>(m_randomStates[i].begin(), m_randomStates[i].end())));
 }
 
 void Recorder::addActivations(RunRow& row) {

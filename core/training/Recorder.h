@@ -10,6 +10,7 @@
 #include "training/Network.h"
 #include "training/Optimizer.h"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -73,9 +74,11 @@ public:
 private:
     [[nodiscard]] RunSchema schema() const;
     void planOptimizerState();
+    void planRandomStates();
     void planActivationsAndSigns(std::int64_t steps);
     void planMetrics();
     void addOptimizerState(RunRow& row) const;
+    void addRandomStates(RunRow& row) const;
     void addActivations(RunRow& row);
     void addReluSigns(RunRow& row);
     void addMetrics(std::int64_t step, RunRow& row);
@@ -90,7 +93,8 @@ private:
     bool m_isListening = false;
     torch::Tensor m_probe; ///< inputs of the ReLU probe
     std::vector<ExtraDataset> m_extras;
-    std::size_t m_firstActivation = 0, m_firstRelu = 0, m_firstMetric = 0; ///< positions in m_extras
+    std::size_t m_firstRandom = 0, m_firstActivation = 0, m_firstRelu = 0, m_firstMetric = 0; ///< positions in m_extras
+    std::array<Digest, 2> m_randomStates{}; ///< before the forward pass, after the backward one
     std::uint64_t m_recordedBytes = 0;
     std::unique_ptr<RunWriter> m_writer; ///< none without a file
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "analysis/Verdict.h"
+#include "analysis/Judge.h"
+#include "analysis/StudyResults.h"
 #include "support/Files.h"
 #include "support/RunFiles.h"
 
@@ -43,7 +44,7 @@ TEST(Verdict, EqualBitsAtEveryRowAreIdentical) {
     const Verdict verdict = judgeRun(twoRuns({0, 0, 0}, {0, 0, 0}), 1);
     EXPECT_EQ(verdict.kind, "identical");
     ASSERT_EQ(verdict.evidence.size(), 1U);
-    EXPECT_HAS(verdict.evidence[0], "3 common recorded steps, 0 to 20");
+    EXPECT_HAS(verdict.evidence[0].text, "3 common recorded steps, 0 to 20");
 }
 
 TEST(Verdict, DifferencesAreInconclusiveWithWhatIsKnown) {
@@ -54,16 +55,16 @@ TEST(Verdict, DifferencesAreInconclusiveWithWhatIsKnown) {
     const Verdict verdict = judgeRun(results, 1);
     EXPECT_EQ(verdict.kind, "inconclusive");
     ASSERT_GE(verdict.evidence.size(), 3U);
-    EXPECT_HAS(verdict.evidence[0], "step 10, phase gradient, fc1.weight");
-    EXPECT_HAS(verdict.evidence[1], "2.50e-01");
-    EXPECT_HAS(verdict.evidence[1], "4096 at step 20");
-    EXPECT_HAS(verdict.evidence[2], "accumulation (1 → 2)");
-    EXPECT_HAS(verdict.evidence[2], "threads (unset → 2)");
+    EXPECT_HAS(verdict.evidence[0].text, "step 10, phase gradient, fc1.weight");
+    EXPECT_HAS(verdict.evidence[1].text, "2.50e-01");
+    EXPECT_HAS(verdict.evidence[1].text, "4096 at step 20");
+    EXPECT_HAS(verdict.evidence[2].text, "accumulation (1 → 2)");
+    EXPECT_HAS(verdict.evidence[2].text, "threads (unset → 2)");
 }
 
 TEST(Verdict, TheSameSettingsWithOtherBitsAreSaidToBe) {
     StudyResults results = twoRuns({0, 1e-7}, {0, 1}, FirstDivergence{10, "weights", "w"});
-    EXPECT_HAS(judgeRun(results, 1).evidence.at(2), "no setting differs");
+    EXPECT_HAS(judgeRun(results, 1).evidence.at(2).text, "no setting differs");
 }
 
 // A difference that went away again, or that only gradients had, is one all the same.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "analysis/Judge.h"
+#include "analysis/SettingRole.h"
+#include "analysis/StudyResults.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace driftscope {
+namespace {
+
+bool hasRows(const RunResult& run) { return run.comparison && run.comparison->rows() > 0; }
+
+bool isFinished(const RunResult& run) { return !run.state || *run.state == RunState::Finished; }
+
+/// The float64 twin of a run of the study.
+std::optional<std::size_t> twinOf(const StudyResults& results, std::size_t i) {
+    const RunConfig& run = results.runs[i].config;
+    if (run.isTwin)
+        return std::nullopt;
+    for (std::size_t t = 0; t < results.runs.size(); ++t)
+        if (const RunConfig& twin = results.runs[t].config; twin.isTwin && twin.settings == run.settings)
+            return t;
+    return std::nullopt;
+}
+
+/// Runs with the settings of run i, which should have its bits, and whether one of them has others.
+void countRepeats(const StudyResults& results, std::size_t i, PairFacts& facts) {
+    const RunResult& run = results.runs[i];
+    for (std::size_t other = 0; other < results.runs.size(); ++other) {
+        const RunResult& repeat = results.runs[other];
+        if (other == i || !repeat.isConfigured || repeat.config.isTwin != run.config.isTwin || !isFinished(repeat) ||
+            repeat.rows != run.rows || !settingDifferences(repeat.config, run.config).empty())
+            continue;
+        bool differs = false;
+        if (repeat.reference == i && hasRows(repeat))
+            differs = repeat.comparison->first.has_value();
+        else if (repeat.reference == run.reference && hasRows(repeat) && hasRows(run))
+            differs = repeat.comparison->values != run.comparison->values;
+        else
+            continue;
+        ++facts.repeats;
+        facts.doRepeatsDiffer |= differs;
+    }
+}
+
+/// Median distance of finished runs from references that differ from them in nothing but the seed.
+double seedSpread(const StudyResults& results) {
+    std::vector<double> distances;
+    for (const RunResult& run : results.runs) {
+        if (run.config.isTwin || !run.isConfigured || !run.reference || !isFinished(run) || !hasRows(run))
+            continue;
+        const auto differences = settingDifferences(run.config, results.runs[*run.reference].config);
+        const double distance = run.comparison->value(Metric::RelativeL2, run.comparison->rows() - 1, 0);
+        if (differences.size() == 1 && differences.front().role == SettingRole::Seed && std::isfinite(distance))
+            distances.push_back(distance);
+    }
+    if (distances.empty())
+        return std::numeric_limits<double>::quiet_NaN();
+    std::ranges::sort(distances);
+    return distances[(distances.size() - 1) / 2];
+}
+
+} // namespace
+
+Verdict judgeRun(const StudyResults& results, std::size_t i) {
+    const RunResult& run = results.runs[i];
+    if (!run.reference || !hasRows(run))
+        return {};
+    const RunResult& reference = results.runs[*run.reference];
+    PairFacts facts;
+    facts.comparison = run.comparison.get();
+    facts.recorded = run.recorded.get();
+    if (run.isConfigured && reference.isConfigured) {
+        facts.run = &run.config;
+        facts.reference = &reference.config;
+        countRepeats(results, i, facts);
+        countRepeats(results, *run.reference, facts);
+        facts.seedSpread = seedSpread(results);
+    }
+    facts.isFinished = !run.state || *run.state == RunState::Finished || *run.state == RunState::Running;
+    facts.epsilon = epsilonOf(run.dtype);
+    if (const auto twin = twinOf(results, i); twin && hasRows(results.runs[*twin]) &&
+                                             results.runs[*twin].reference == twinOf(results, *run.reference)) {
+        facts.twins = results.runs[*twin].comparison.get();
+        facts.recordedTwins = results.runs[*twin].recorded.get();
+    }
+    return judge(facts);
+}
+
+} // namespace driftscope
