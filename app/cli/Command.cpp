@@ -17,6 +17,23 @@ Json number(double value) {
     return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+Json verdictJson(const Verdict& verdict) {
+    Json evidence = Json::array();
+    for (const Evidence& each : verdict.evidence)
+        evidence.push_back({{"name", each.name},
+                            {"text", each.text},
+                            {"says", each.says},
+                            {"value", number(each.value)},
+                            {"threshold", number(each.threshold)}});
+    return {{"kind", verdict.kind}, {"summary", verdict.summary}, {"evidence", evidence}};
+}
+
+void printVerdict(const Verdict& verdict) {
+    fmt::print("  {}\n", verdict.summary);
+    for (const Evidence& evidence : verdict.evidence)
+        fmt::print("  - {}\n", evidence.text);
+}
+
 Json firstDivergenceJson(const std::optional<FirstDivergence>& first) {
     if (!first)
         return nullptr;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/RunComparison.h"
+#include "analysis/Verdict.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -38,6 +39,11 @@ Json number(double value);
 
 /// {"step", "phase", "tensor"}, or null.
 Json firstDivergenceJson(const std::optional<FirstDivergence>& first);
+
+/// {"kind", "summary", "evidence": [{"name", "text", "says", "value", "threshold"}]}
+Json verdictJson(const Verdict& verdict);
+/// The summary and a line for each measurement, indented.
+void printVerdict(const Verdict& verdict);
 
 void print(const Json& json);
 

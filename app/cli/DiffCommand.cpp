@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "Command.h"
 
+#include "analysis/Judge.h"
 #include "analysis/RunComparison.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
@@ -64,7 +65,7 @@ std::vector<std::pair<std::string, std::int64_t>> exceeding(const RunComparison&
     return found;
 }
 
-void printJson(const RunComparison& comparison, const std::vector<std::string>& environment) {
+void printJson(const RunComparison& comparison, const Verdict& verdict, const std::vector<std::string>& environment) {
     Json tensors = Json::object();
     for (std::size_t i = 0; i < comparison.scopes.size(); ++i) {
         if (comparison.scopes[i].kind != ScopeKind::Tensor)
@@ -80,10 +81,11 @@ void printJson(const RunComparison& comparison, const std::vector<std::string>& 
            {"first_divergence", firstDivergenceJson(comparison.first)},
            {"rows", comparison.steps},
            {"tensors", tensors},
+           {"verdict", verdictJson(verdict)},
            {"environment_differences", environment}});
 }
 
-void printText(const RunComparison& comparison, const Options& options, Metric metric,
+void printText(const RunComparison& comparison, const Verdict& verdict, const Options& options, Metric metric,
                const std::vector<std::string>& environment) {
     if (!comparison.first) {
         fmt::print("identical: equal bits at all {} common steps\n", comparison.rows());
@@ -110,6 +112,8 @@ void printText(const RunComparison& comparison, const Options& options, Metric m
                 table.pop_back(); // the tensors say it
         }
         printTable(table);
+        fmt::print("verdict: {}\n", verdict.kind);
+        printVerdict(verdict);
     }
     for (const std::string& difference : environment)
         fmt::print("environment: {}\n", difference);
@@ -131,10 +135,11 @@ int diff(const Options& options) {
     if (comparison.rows() == 0)
         throw UsageError(fmt::format("{} and {} have no recorded step in common", options.run, options.reference));
     const std::vector<std::string> environment = environmentDifferences(run, reference);
+    const Verdict verdict = judgeFiles(run, reference, comparison);
     if (options.json)
-        printJson(comparison, environment);
+        printJson(comparison, verdict, environment);
     else
-        printText(comparison, options, *metric, environment);
+        printText(comparison, verdict, options, *metric, environment);
     if (!comparison.first)
         return Done;
     if (options.tolerance <= 0)

@@ -21,17 +21,6 @@ Json finalMetrics(const RunComparison& comparison, std::size_t scope) {
     return values;
 }
 
-Json verdictJson(const Verdict& verdict) {
-    Json evidence = Json::array();
-    for (const Evidence& each : verdict.evidence)
-        evidence.push_back({{"name", each.name},
-                            {"text", each.text},
-                            {"says", each.says},
-                            {"value", number(each.value)},
-                            {"threshold", number(each.threshold)}});
-    return {{"kind", verdict.kind}, {"summary", verdict.summary}, {"evidence", evidence}};
-}
-
 Json toJson(const StudyResults& results, const RunResult& run) {
     Json settings = Json::object();
     for (const auto& [key, value] : run.config.settings)
@@ -106,6 +95,8 @@ std::vector<std::string> tableRow(const RunResult& run) {
     return row;
 }
 
+bool isFinished(const RunResult& run) { return run.state == RunState::Finished; }
+
 void printReport(const StudyResults& results) {
     const Study& study = results.folder.study;
     fmt::print("{}\n", study.name);
@@ -117,7 +108,8 @@ void printReport(const StudyResults& results) {
     std::vector<std::vector<std::string>> rows{
         {"run", "state", "first difference", "rel. L2", "max |a-r|", "max ULP", "at step", "verdict"}};
     for (const RunResult& run : results.runs)
-        rows.push_back(tableRow(run));
+        if (!run.config.isTwin || !isFinished(run)) // finished twins speak through the verdicts
+            rows.push_back(tableRow(run));
     printTable(rows);
     if (const RecordConfig& record = study.base.record; record.weights == "sample")
         fmt::print("\nDistances are of at most {} elements of each tensor, equal bits of all.\n", record.sampleSize);
@@ -128,9 +120,7 @@ void printEvidence(const StudyResults& results) {
         if (run.verdict.evidence.empty())
             continue;
         fmt::print("\n{}: {}\n", label(run.config), run.verdict.kind);
-        fmt::print("  {}\n", run.verdict.summary);
-        for (const Evidence& evidence : run.verdict.evidence)
-            fmt::print("  - {}\n", evidence.text);
+        printVerdict(run.verdict);
     }
 }
 

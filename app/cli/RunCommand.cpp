@@ -34,6 +34,7 @@ struct Options {
     bool resume = false;
     bool dryRun = false;
     bool full = false;
+    bool twins = false;
     bool json = false;
 };
 
@@ -82,13 +83,19 @@ Study prepare(const Options& options) {
     }
     for (const std::string& text : options.overrides)
         applyOverride(study, text);
+    if (options.twins)
+        study.twin = "float64";
     expand(study); // what is impossible is bad input here, not later
     return study;
 }
 
-/// The study in the folder, if it is the one asked for. Throws UsageError with the lines that differ.
-StudyFolder reopen(const std::filesystem::path& path, const Study& asked) {
+/// The study in the folder, if it is the one asked for; twins that are asked for are added to it. Throws UsageError
+/// with the lines that differ.
+StudyFolder reopen(const std::filesystem::path& path, const Study& asked, bool twins) {
     StudyFolder folder = openStudyFolder(path);
+    const bool addsTwins = twins && folder.study.twin == "none";
+    if (addsTwins)
+        folder.study.twin = "float64";
     std::istringstream before(toToml(folder.study)), now(toToml(asked));
     std::string difference, a, b;
     while (true) {
@@ -103,7 +110,7 @@ StudyFolder reopen(const std::filesystem::path& path, const Study& asked) {
         throw UsageError(fmt::format("{}: --resume with another study than was recorded there; give a new name with "
                                      "-o:{}",
                                      path.string(), difference));
-    return folder;
+    return addsTwins ? withTwins(std::move(folder)) : folder;
 }
 
 /// Positions of the runs that have all of the settings named in --only, and of the references they need.
@@ -152,8 +159,9 @@ int run(const Options& options) {
     const std::filesystem::path worker = findWorker();
     if (options.dryRun)
         return dryRun(study, chosen, worker, options.json);
-    const std::filesystem::path path = options.output.empty() ? study.name : options.output;
-    const StudyFolder folder = options.resume && std::filesystem::exists(path) ? reopen(path, study)
+    const bool isFolder = options.resume && std::filesystem::is_directory(options.study);
+    const std::filesystem::path path = !options.output.empty() ? options.output : isFolder ? options.study : study.name;
+    const StudyFolder folder = options.resume && std::filesystem::exists(path) ? reopen(path, study, options.twins)
                                                                                : createStudyFolder(path, study);
     std::vector<std::size_t> unfinished = folder.unfinishedRuns();
     std::erase_if(unfinished, [&](std::size_t run) { return std::ranges::find(chosen, run) == chosen.end(); });
@@ -203,6 +211,9 @@ void addRun(CLI::App& app, int& exitCode) {
     command->add_flag("-n,--dry-run", options->dryRun,
                       "Only list the runs, with the time and disk they would take: trains a few steps of each");
     command->add_flag("--full", options->full, "At the full size that the study names: hours, not minutes");
+    command->add_flag("--twins", options->twins,
+                      "Every run once more in float64, to tell rounding from another function; with --resume also for a "
+                      "study that was run without");
     command->add_flag("--json", options->json, "Summary as JSON");
     command->callback([options, &exitCode] { exitCode = run(*options); });
 }

@@ -39,4 +39,7 @@ Verdict judge(const PairFacts& facts);
 /// Gathers the facts of a run of a study and judges them.
 Verdict judgeRun(const StudyResults& results, std::size_t run);
 
+/// The same for two files by themselves. Twins are taken from beside them, where a study's runs have them.
+Verdict judgeFiles(const RunReader& run, const RunReader& reference, const RunComparison& comparison);
+
 } // namespace driftscope

@@ -47,6 +47,16 @@ void countRepeats(const StudyResults& results, std::size_t i, PairFacts& facts) 
     }
 }
 
+/// Where a study folder has a run's twin.
+std::optional<std::filesystem::path> twinFile(const RunReader& run) {
+    std::filesystem::path file = run.file();
+    file.replace_filename(file.stem().string() + twinSuffix + ".h5");
+    std::error_code ignored;
+    return run.config() && std::filesystem::is_regular_file(file, ignored) && !std::filesystem::is_symlink(file, ignored)
+               ? std::optional(file)
+               : std::nullopt;
+}
+
 /// Median distance of finished runs from references that differ from them in nothing but the seed.
 double seedSpread(const StudyResults& results) {
     std::vector<double> distances;
@@ -66,9 +76,35 @@ double seedSpread(const StudyResults& results) {
 
 } // namespace
 
+Verdict judgeFiles(const RunReader& run, const RunReader& reference, const RunComparison& comparison) {
+    RecordedEvidence recorded, recordedTwins;
+    gatherEvidence(run, reference, recorded);
+    PairFacts facts;
+    facts.comparison = &comparison;
+    facts.recorded = &recorded;
+    if (run.config() && reference.config()) {
+        facts.run = &*run.config();
+        facts.reference = &*reference.config();
+    }
+    for (const RunReader* each : {&run, &reference})
+        facts.isFinished = facts.isFinished && (each->progress().state == RunState::Finished ||
+                                                each->progress().state == RunState::Running);
+    if (!run.parameters().empty())
+        facts.epsilon = epsilonOf(run.parameters().front().dtype);
+    const auto twin = twinFile(run), referenceTwin = twinFile(reference);
+    if (!twin || !referenceTwin)
+        return judge(facts);
+    const RunReader a(*twin), r(*referenceTwin);
+    gatherEvidence(a, r, recordedTwins);
+    const RunComparison twins = compareRuns(a, r, 1, {.hasPercentiles = false, .trustsDigests = true});
+    facts.twins = &twins;
+    facts.recordedTwins = &recordedTwins;
+    return judge(facts);
+}
+
 Verdict judgeRun(const StudyResults& results, std::size_t i) {
     const RunResult& run = results.runs[i];
-    if (!run.reference || !hasRows(run))
+    if (!run.reference || !hasRows(run) || run.config.isTwin) // a twin is evidence, not a case
         return {};
     const RunResult& reference = results.runs[*run.reference];
     PairFacts facts;

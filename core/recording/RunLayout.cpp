@@ -165,8 +165,7 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
             const auto sampledValues = [&](const std::string& group, std::int64_t size, DatasetPlace& place) {
                 const std::vector<std::uint64_t> index = sampledElements(tensor, size);
                 const std::string indexPath = fmt::format("/{}_index/{}", group, tensor.name);
-                DatasetPlace unusedPlace;
-                const Handle dataset = builder.whole(indexPath, H5T_STD_U64LE, {index.size()}, unusedPlace);
+                const Handle dataset = builder.whole(indexPath, H5T_STD_U64LE, {index.size()}, unused);
                 if (!index.empty())
                     hdf5::checked(H5Dwrite(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, index.data()),
                                   indexPath);

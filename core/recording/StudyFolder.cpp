@@ -56,6 +56,22 @@ void StudyFolder::clearRuns(const std::vector<std::size_t>& positions) const {
             fs::remove(file, ignored);
 }
 
+namespace {
+
+/// study.toml, whole or not at all.
+void writeStudyFile(const fs::path& folder, const Study& study) {
+    const fs::path file = folder / "study.toml";
+    const fs::path temporary = folder / "study.toml.new";
+    std::ofstream out(temporary, std::ios::binary);
+    out << toToml(study);
+    out.close();
+    if (!out)
+        throw RecordingError(fmt::format("{}: cannot be written", file.string()));
+    fs::rename(temporary, file);
+}
+
+} // namespace
+
 StudyFolder createStudyFolder(const fs::path& path, const Study& study) {
     std::vector<RunConfig> runs = expand(study);
     for (const RunConfig& run : runs) {
@@ -69,15 +85,15 @@ StudyFolder createStudyFolder(const fs::path& path, const Study& study) {
     if (error)
         throw RecordingError(fmt::format("{}: cannot be created: {}", path.string(), error.message()));
 
-    const fs::path file = path / "study.toml";
-    const fs::path temporary = path / "study.toml.new";
-    std::ofstream out(temporary, std::ios::binary);
-    out << toToml(study);
-    out.close();
-    if (!out)
-        throw RecordingError(fmt::format("{}: cannot be written", file.string()));
-    fs::rename(temporary, file);
+    writeStudyFile(path, study);
     return {path, study, std::move(runs)};
+}
+
+StudyFolder withTwins(StudyFolder folder) {
+    folder.study.twin = "float64";
+    folder.runs = expand(folder.study);
+    writeStudyFile(folder.path, folder.study);
+    return folder;
 }
 
 StudyFolder openStudyFolder(const fs::path& path) {

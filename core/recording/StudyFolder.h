@@ -34,6 +34,9 @@ struct StudyFolder {
 /// StudyError if a run's data is not there; then nothing has been created.
 StudyFolder createStudyFolder(const std::filesystem::path& path, const Study& study);
 
+/// The same study with a float64 twin of every run, its study.toml written anew. Throws StudyError or RecordingError.
+StudyFolder withTwins(StudyFolder folder);
+
 /// Throws StudyError or RecordingError.
 StudyFolder openStudyFolder(const std::filesystem::path& path);
 

@@ -121,7 +121,7 @@ std::vector<RunConfig> expand(const Study& study) {
             twin.train.dtype = "float64";
             twin.train.autocast = false; // fewer bits are what the twin does without
             twin.train.tf32 = "off";
-            twin.id += "~float64";
+            twin.id += twinSuffix;
             runs.push_back(std::move(twin));
         }
     }

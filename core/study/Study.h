@@ -46,6 +46,9 @@ void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> va
 /// working directory. Throws StudyError. Whether all overrides together are possible, expand() says.
 void applyOverride(Study& study, std::string_view keyAndValues);
 
+/// What a twin's id has behind that of its run.
+constexpr const char* twinSuffix = "~float64";
+
 /// What the runs with one reference have in common: the values of the group axes.
 std::string groupOf(const Study& study, const RunConfig& run);
 
