@@ -126,7 +126,8 @@ void printCure(const CureResult& result) {
     for (const Remedy& remedy : result.remedies)
         fmt::print("  {}: {}\n", remedy.name, remedy.sentence);
     fmt::print("cures {} of {} runs: {}\n", result.cured.size(), differing, fmt::join(result.cured, ", "));
-    fmt::print("verified: {} runs and their references trained again, weights and gradients bit-identical at every step to {}\n",
+    fmt::print("verified: {} runs and their references trained again, weights and gradients bit-identical at every "
+               "step to {}\n",
                result.cured.size() + result.unharmed.size(), result.verifiedSteps);
     if (result.secondsWithout > 0)
         fmt::print("slowdown of the reference: {:.2f} ({:.3g} → {:.3g} ms per step)\n", result.slowdown(),
@@ -172,8 +173,9 @@ void addCure(CLI::App& app, int& exitCode) {
         bool json = false;
     };
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("cure", "The smallest set of remedies that makes a study's runs bit-identical: exit 0 "
-                                               "found and verified, 3 none, or not for every run");
+    auto* command =
+        app.add_subcommand("cure", "The smallest set of remedies that makes a study's runs bit-identical: exit 0 "
+                                   "found and verified, 3 none, or not for every run");
     command->add_option("STUDY_DIR", options->folder, "Folder that run made")->required();
     command->add_flag("--json", options->json, "As JSON, with what to paste");
     command->callback([options, &exitCode] { exitCode = cure(options->folder, options->json); });

@@ -45,7 +45,9 @@ private:
     [[nodiscard]] Subset candidates() const;
     [[nodiscard]] std::int64_t firstSearchSteps() const;
     [[nodiscard]] std::int64_t longest() const;
-    [[nodiscard]] bool isDiffering(std::size_t subject) const { return m_subjects[subject].recordedDifference.has_value(); }
+    [[nodiscard]] bool isDiffering(std::size_t subject) const {
+        return m_subjects[subject].recordedDifference.has_value();
+    }
     void refuseImpossible();
     bool refuseFailing(const Subset& compared, const std::vector<std::optional<TrialOutcome>>& outcomes);
     void tryAll();
@@ -61,10 +63,10 @@ private:
     std::vector<Remedy> m_remedies;
     Trainings m_trainings;
     CureTrials m_trials;
-    Subset m_candidates;                          ///< remedies
+    Subset m_candidates;                           ///< remedies
     std::map<std::size_t, TrialOutcome> m_treated; ///< subjects with all candidates
-    Subset m_curable;                             ///< subjects
-    Subset m_kept;                                ///< remedies
+    Subset m_curable;                              ///< subjects
+    Subset m_kept;                                 ///< remedies
     std::map<std::size_t, std::string> m_unproved; ///< subjects equal in the search but not in the verification
     std::int64_t m_verifiedSteps = 0;
 };
@@ -133,8 +135,9 @@ void Search::tryAll() {
     std::vector<std::optional<TrialOutcome>> outcomes;
     do {
         m_candidates = candidates();
-        m_options.progress(m_candidates.empty() ? std::string("no remedy changes these runs: training them again as they are")
-                                                : fmt::format("trying all {} remedies together", m_candidates.size()));
+        m_options.progress(m_candidates.empty()
+                               ? std::string("no remedy changes these runs: training them again as they are")
+                               : fmt::format("trying all {} remedies together", m_candidates.size()));
         outcomes = m_trials.compare(compared, m_candidates, /*endsEarly=*/false);
     } while (refuseFailing(compared, outcomes));
     m_curable.clear();
@@ -153,9 +156,9 @@ void Search::findMinimum() {
             remedies.push_back(m_candidates[i]);
             names.push_back(m_remedies[m_candidates[i]].name);
         }
-        m_options.progress(chosen.empty()
-                               ? std::string("trying without any remedy")
-                               : fmt::format("trying {} of {} remedies: {}", chosen.size(), m_candidates.size(), fmt::join(names, ", ")));
+        m_options.progress(chosen.empty() ? std::string("trying without any remedy")
+                                          : fmt::format("trying {} of {} remedies: {}", chosen.size(),
+                                                        m_candidates.size(), fmt::join(names, ", ")));
         return std::ranges::all_of(m_trials.compare(m_curable, remedies, /*endsEarly=*/true),
                                    [](const auto& outcome) { return outcome && outcome->isIdentical(); });
     });
@@ -186,8 +189,9 @@ void Search::giveUp(const std::vector<TrialOutcome>& outcomes) {
         else
             m_unproved[m_curable[i]] =
                 outcomes[i].problem.empty()
-                    ? fmt::format("equal in the search, but not at step {} of the verification: the run is not repeatable here",
-                                  *outcomes[i].firstDifference)
+                    ? fmt::format(
+                          "equal in the search, but not at step {} of the verification: the run is not repeatable here",
+                          *outcomes[i].firstDifference)
                     : outcomes[i].problem;
     }
     m_curable = std::move(proved);
@@ -211,7 +215,8 @@ void Search::find(CureResult& result) {
             break;
         if (round == mostRounds || (steps >= longest() && !isShared)) {
             giveUp(outcomes);
-            result.isVerified = std::ranges::any_of(m_curable, [&](std::size_t subject) { return isDiffering(subject); });
+            result.isVerified =
+                std::ranges::any_of(m_curable, [&](std::size_t subject) { return isDiffering(subject); });
             if (!result.isVerified)
                 m_kept.clear();
             break;
@@ -259,23 +264,25 @@ void Search::report(CureResult& result) const {
     result.verifiedSteps = result.isVerified ? m_verifiedSteps : 0;
     result.trainings = m_trainings.finished();
     if (result.isVerified && m_kept.empty() && !result.cured.empty())
-        result.notes.emplace_back("trained again here, the runs are identical without any remedy: what was recorded came from "
-                                  "another machine or environment, or is not repeatable");
+        result.notes.emplace_back(
+            "trained again here, the runs are identical without any remedy: what was recorded came from "
+            "another machine or environment, or is not repeatable");
 }
 
 void Search::reportUncured(CureResult& result) const {
     for (const auto& [subject, outcome] : m_treated) {
         const bool isCurable = result.isVerified && std::ranges::find(m_curable, subject) != m_curable.end();
         // where no cure was found, runs that were identical from the start need none
-        if (isCurable || (!isDiffering(subject) && (outcome.isIdentical() || !result.isVerified) && !m_unproved.contains(subject)))
+        if (isCurable ||
+            (!isDiffering(subject) && (outcome.isIdentical() || !result.isVerified) && !m_unproved.contains(subject)))
             continue;
         const CureSubject& run = m_subjects[subject];
         UncuredRun uncured{.id = run.config.id, .label = label(run.config), .axes = {}, .reason = outcome.problem};
         std::vector<std::string> refusals;
         for (const auto& [remedy, reason] : run.refusals)
             refusals.push_back(fmt::format("{} is not available: {}", m_remedies[remedy].name, reason));
-        UncuredReason why =
-            whyUncured(m_trials.configOf(subject, m_candidates), m_trials.configOf(run.reference, m_candidates), refusals);
+        UncuredReason why = whyUncured(m_trials.configOf(subject, m_candidates),
+                                       m_trials.configOf(run.reference, m_candidates), refusals);
         uncured.axes = std::move(why.axes);
         if (const auto unproved = m_unproved.find(subject); unproved != m_unproved.end())
             uncured.reason = unproved->second;
@@ -291,7 +298,8 @@ std::optional<CureResult> findCure(const StudyFolder& folder, const CureOptions&
     CureStudy study = readCureStudy(folder);
     CureResult result;
     result.leftOut = study.leftOut;
-    if (std::ranges::none_of(study.subjects, [](const CureSubject& run) { return run.recordedDifference.has_value(); })) {
+    if (std::ranges::none_of(study.subjects,
+                             [](const CureSubject& run) { return run.recordedDifference.has_value(); })) {
         result.isIdentical = result.isVerified = true;
         for (const CureSubject& run : study.subjects)
             if (!run.isReference())

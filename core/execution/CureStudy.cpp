@@ -66,8 +66,9 @@ CureStudy readCureStudy(const StudyFolder& folder) {
         if (!recording.digests) {
             study.leftOut.push_back({run.id, recording.reason});
         } else if (!reference || !digests.contains(*reference)) {
-            study.leftOut.push_back({run.id, reference ? fmt::format("its reference, {}, has not finished", folder.runs[*reference].id)
-                                                       : std::string("it has no reference")});
+            study.leftOut.push_back(
+                {run.id, reference ? fmt::format("its reference, {}, has not finished", folder.runs[*reference].id)
+                                   : std::string("it has no reference")});
         } else {
             add(i, *recording.digests);
             study.subjects.back().reference = subjectOf.at(*reference);
@@ -75,8 +76,9 @@ CureStudy readCureStudy(const StudyFolder& folder) {
         }
     }
     if (std::ranges::all_of(study.subjects, &CureSubject::isReference))
-        throw StudyError(fmt::format("{}: has no finished run to compare with a finished reference{}", folder.path.string(),
-                                     study.leftOut.empty() ? "; give the study an axis" : "; driftscope-cli run --resume does the others"));
+        throw StudyError(fmt::format(
+            "{}: has no finished run to compare with a finished reference{}", folder.path.string(),
+            study.leftOut.empty() ? "; give the study an axis" : "; driftscope-cli run --resume does the others"));
     return study;
 }
 

@@ -29,8 +29,8 @@ double medianOf(std::vector<double> values) {
 
 } // namespace
 
-CureTrials::CureTrials(const std::vector<CureSubject>& subjects, const std::vector<Remedy>& remedies, Trainings& trainings,
-                       int jobs, std::stop_token stop)
+CureTrials::CureTrials(const std::vector<CureSubject>& subjects, const std::vector<Remedy>& remedies,
+                       Trainings& trainings, int jobs, std::stop_token stop)
     : m_subjects(subjects), m_remedies(remedies), m_trainings(trainings), m_jobs(jobs), m_stop(std::move(stop)) {}
 
 void CureTrials::throwIfStopped() const {
@@ -89,7 +89,8 @@ void CureTrials::train(const std::vector<Treatment>& treatments, const std::func
     throwIfStopped();
 }
 
-std::vector<std::optional<TrialOutcome>> CureTrials::compare(const Subset& subjects, const Subset& remedies, bool endsEarly) {
+std::vector<std::optional<TrialOutcome>> CureTrials::compare(const Subset& subjects, const Subset& remedies,
+                                                             bool endsEarly) {
     std::vector<Treatment> treatments;
     for (const std::size_t subject : subjects) // references first: equal configurations keep that mark
         treatments.push_back({m_subjects[subject].reference, remedies});

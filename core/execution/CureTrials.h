@@ -31,8 +31,8 @@ struct Stopped {};
 /// Subjects and remedies are named by position. What it borrows outlives it.
 class CureTrials {
 public:
-    CureTrials(const std::vector<CureSubject>& subjects, const std::vector<Remedy>& remedies, Trainings& trainings, int jobs,
-               std::stop_token stop);
+    CureTrials(const std::vector<CureSubject>& subjects, const std::vector<Remedy>& remedies, Trainings& trainings,
+               int jobs, std::stop_token stop);
 
     /// The subject with those of the remedies that it can have.
     [[nodiscard]] RunConfig configOf(std::size_t subject, const Subset& remedies) const;

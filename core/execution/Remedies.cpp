@@ -64,9 +64,11 @@ std::vector<Recipe> recipesFor(std::span<const RunConfig> runs) {
         return std::optional(std::vector<Assignment>{{std::string(key), std::move(value)}});
     };
     std::vector<Recipe> recipes{
-        {"fixed interop_threads", "The same number of threads runs operators beside each other.", fixed("interop_threads")},
+        {"fixed interop_threads", "The same number of threads runs operators beside each other.",
+         fixed("interop_threads")},
         {"fixed init_threads", "The same number of threads initialises the network.", fixed("init_threads")},
-        {"fixed order", "Every run sees the samples in the reference's order.", fixedSettings(runs, {"order", "order_seed"})},
+        {"fixed order", "Every run sees the samples in the reference's order.",
+         fixedSettings(runs, {"order", "order_seed"})},
         {"per-sample worker generator",
          "Each sample's augmentation is drawn from a generator of its own, seeded by the seed, the epoch and the "
          "sample's id: the draws no longer depend on the number of loader workers.",
@@ -80,20 +82,24 @@ std::vector<Recipe> recipesFor(std::span<const RunConfig> runs) {
         {"cudnn_benchmark off", "cuDNN does not choose algorithms by timing them.", set("cudnn_benchmark", false)}};
     const bool hasGpu = std::ranges::any_of(runs, isOnGpu);
     if (hasGpu)
-        recipes.push_back({"fixed cublas_workspace", "cuBLAS gets workspaces of one size, which its results need to be repeatable.",
+        recipes.push_back({"fixed cublas_workspace",
+                           "cuBLAS gets workspaces of one size, which its results need to be repeatable.",
                            set("cublas_workspace", std::string(workspace))});
     std::vector<Assignment> deterministic{{"deterministic", true}};
     if (hasGpu) // cuBLAS refuses to work without it
         deterministic.push_back({"cublas_workspace", std::string(workspace)});
-    const bool isVaried = std::ranges::any_of(
-        runs, [](const RunConfig& run) { return std::ranges::find(run.settings, "deterministic", &Assignment::key) != run.settings.end(); });
+    const bool isVaried = std::ranges::any_of(runs, [](const RunConfig& run) {
+        return std::ranges::find(run.settings, "deterministic", &Assignment::key) != run.settings.end();
+    });
     if (hasGpu || isVaried)
-        recipes.push_back({"deterministic algorithms", "Operators whose result depends on the order in which threads finish are replaced.",
+        recipes.push_back({"deterministic algorithms",
+                           "Operators whose result depends on the order in which threads finish are replaced.",
                            deterministic});
-    recipes.push_back({"canonical accumulator",
-                       "Each sample's gradient is computed by itself on one thread, and they are summed in a binary tree over "
-                       "the samples' ids: the same bits for every split, order within the batch and thread count.",
-                       set("accumulator", std::string("canonical"))});
+    recipes.push_back(
+        {"canonical accumulator",
+         "Each sample's gradient is computed by itself on one thread, and they are summed in a binary tree over "
+         "the samples' ids: the same bits for every split, order within the batch and thread count.",
+         set("accumulator", std::string("canonical"))});
     return recipes;
 }
 
@@ -118,7 +124,8 @@ bool isChanged(const RunConfig& run, const std::vector<Assignment>& settings) {
 std::vector<Remedy> remediesFor(std::span<const RunConfig> runs) {
     std::vector<Remedy> remedies;
     for (Recipe& recipe : recipesFor(runs)) {
-        if (!recipe.settings || std::ranges::none_of(runs, [&](const RunConfig& run) { return isChanged(run, *recipe.settings); }))
+        if (!recipe.settings ||
+            std::ranges::none_of(runs, [&](const RunConfig& run) { return isChanged(run, *recipe.settings); }))
             continue;
         Remedy remedy{.key = recipe.settings->front().key,
                       .name = std::move(recipe.name),

@@ -105,9 +105,10 @@ std::string valueOf(const Remedy& remedy, std::string_view key) {
 
 std::string orderPython(const std::string& order, const std::string& seed) {
     if (order == "shuffled")
-        return fmt::format("order = torch.Generator().manual_seed({})\n"
-                           "# DataLoader(dataset, batch_size=…, sampler=torch.utils.data.RandomSampler(dataset, generator=order))\n",
-                           seed);
+        return fmt::format(
+            "order = torch.Generator().manual_seed({})\n"
+            "# DataLoader(dataset, batch_size=…, sampler=torch.utils.data.RandomSampler(dataset, generator=order))\n",
+            seed);
     if (order == "shuffled-within-batch")
         return fmt::format(fmt::runtime(withinBatch), seed);
     return "# DataLoader(dataset, batch_size=…, shuffle=False)\n";
@@ -155,7 +156,8 @@ std::string pythonFor(std::span<const Remedy> remedies) {
         for (const auto& [name, value] : remedy.environment)
             if (name != "LD_PRELOAD" && seen.insert(name).second) // which comes too late in a running process
                 environment += fmt::format("os.environ[{}] = {}\n", Json(name).dump(), Json(value).dump());
-        const bool hasDefinitions = remedy.python.find("\n\n") != std::string::npos || remedy.python.starts_with("def ");
+        const bool hasDefinitions =
+            remedy.python.find("\n\n") != std::string::npos || remedy.python.starts_with("def ");
         lines += fmt::format("\n{}# {}\n{}", hasDefinitions ? "\n" : "", remedy.name, remedy.python);
     }
     if (!environment.empty())

@@ -28,7 +28,8 @@ Trained Trainings::readBack(const fs::path& recording) const {
         const RunReader reader(recording);
         Trained trained{digestsOf(reader), reader.scalar(StepSeconds)};
         // row 0 has no step, and the first one warms caches up
-        const std::size_t warm = std::min<std::size_t>(trained.stepSeconds.size(), trained.stepSeconds.size() > 2 ? 2 : 1);
+        const std::size_t warm =
+            std::min<std::size_t>(trained.stepSeconds.size(), trained.stepSeconds.size() > 2 ? 2 : 1);
         trained.stepSeconds.erase(trained.stepSeconds.begin(),
                                   trained.stepSeconds.begin() + static_cast<std::ptrdiff_t>(warm));
         return trained;

@@ -24,7 +24,8 @@ bool hasBatchStatistics(const RunConfig& run, std::span<const std::string> refus
 
 /// True where the gradient does not depend on how the batch is split.
 bool isSplitFree(const RunConfig& run) {
-    return run.train.accumulator == "canonical" && run.train.lossNormalization == "batch" && run.train.tail != "unscaled";
+    return run.train.accumulator == "canonical" && run.train.lossNormalization == "batch" &&
+           run.train.tail != "unscaled";
 }
 
 /// Settings whose difference changes nothing in the steps that two runs have in common.
@@ -42,7 +43,8 @@ bool isWithoutEffect(const SettingSpec& spec, const RunConfig& run, const RunCon
 
 std::string splitReason(const RunConfig& run, std::span<const std::string> refusals) {
     if (hasBatchStatistics(run, refusals))
-        return "no cure by arithmetic: batch statistics are those of a micro-batch, so another split computes another function";
+        return "no cure by arithmetic: batch statistics are those of a micro-batch, so another split computes another "
+               "function";
     if (run.train.lossNormalization == "none")
         return "without loss normalization the gradient grows with the number of micro-batches";
     if (run.train.lossNormalization == "micro_batch")
