@@ -41,7 +41,7 @@ class Arguments(BadInputTest):
     def test_commands(self):
         self.refused(says="subcommand")
         self.refused("rnu", says="")
-        for command in ("run", "report", "diff", "info", "export"):
+        for command in ("run", "report", "diff", "cure", "info", "export"):
             self.refused(command, says="required")
         self.refused("run", "quickstart", "--jbs", "3", says="--jbs")
         for jobs in ("0", "-1", "x", "1.5", "99999"):
