@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <deque>
 
 namespace driftscope {
 namespace {
@@ -116,8 +117,8 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
         const std::string empty(messageBytes, '\0');
         hdf5::checked(H5Dwrite(message.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, empty.data()), "/message");
 
-        DatasetPlace unused;
-        const Handle step = builder.rows("/step", H5T_STD_I64LE, {}, unused);
+        std::deque<DatasetPlace> unused; ///< of what is written here and now
+        const Handle step = builder.rows("/step", H5T_STD_I64LE, {}, unused.emplace_back());
         if (!schema.steps.empty())
             hdf5::checked(H5Dwrite(step.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
                                    schema.steps.data()),
@@ -165,7 +166,7 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
             const auto sampledValues = [&](const std::string& group, std::int64_t size, DatasetPlace& place) {
                 const std::vector<std::uint64_t> index = sampledElements(tensor, size);
                 const std::string indexPath = fmt::format("/{}_index/{}", group, tensor.name);
-                const Handle dataset = builder.whole(indexPath, H5T_STD_U64LE, {index.size()}, unused);
+                const Handle dataset = builder.whole(indexPath, H5T_STD_U64LE, {index.size()}, unused.emplace_back());
                 if (!index.empty())
                     hdf5::checked(H5Dwrite(dataset.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, index.data()),
                                   indexPath);

@@ -94,14 +94,19 @@ std::uint64_t valueBytes(const RunSchema& schema) {
     const RecordConfig& record = schema.config.record;
     std::uint64_t row = 0, others = 0;
     for (const TensorInfo& tensor : schema.parameters) {
+        const auto addSample = [&](std::int64_t size) {
+            const std::uint64_t elements = std::min(tensor.elements(), static_cast<std::uint64_t>(size));
+            row += elements * sizeBytes(tensor.dtype);
+            others += elements * sizeof(std::uint64_t); // their positions
+        };
         if (record.weights == "full")
             row += tensor.bytes();
         if (record.weights == "sample")
-            row += std::min(tensor.elements(), static_cast<std::uint64_t>(record.sampleSize)) * sizeBytes(tensor.dtype);
+            addSample(record.sampleSize);
         if (record.gradients == "full")
             row += tensor.bytes();
         if (record.gradients == "sample")
-            row += std::min(tensor.elements(), static_cast<std::uint64_t>(gradientSampleSize)) * sizeBytes(tensor.dtype);
+            addSample(gradientSampleSize);
         row += 2 * sizeof(Digest);
     }
     row += ScalarCount * sizeof(double) + static_cast<std::uint64_t>(schema.config.train.batch) * sizeof(std::int64_t);

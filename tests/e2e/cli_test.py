@@ -84,7 +84,7 @@ class Report(CliTest):
             self.assertLessEqual({"id", "settings", "status", "reason", "identical", "first_divergence", "final",
                                   "layers", "verdict"}, set(run))
             self.assertEqual((run["status"], run["reason"]), ("finished", ""))
-            self.assertEqual(set(run["verdict"]), {"kind", "evidence"})
+            self.assertEqual(set(run["verdict"]), {"kind", "summary", "evidence"})
             if run["id"] == report["reference"]:
                 self.assertEqual((run["identical"], run["first_divergence"], run["final"], run["layers"]),
                                  (None, None, None, {}))
