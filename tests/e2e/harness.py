@@ -153,9 +153,11 @@ class EndToEndTest(unittest.TestCase):
                  code=code, env=env)
         return self.runs(out)
 
-    def runs(self, out="out"):
+    def runs(self, out="out", twins=False):
+        """What report says of each run by id, or only of the float64 twins."""
         report = self.json("report", self.folder / out)
-        return {run["id"]: {**run, "file": self.folder / out / "runs" / f"{run['id']}.h5"} for run in report["runs"]}
+        return {run["id"]: {**run, "file": self.folder / out / "runs" / f"{run['id']}.h5"} for run in report["runs"]
+                if run["twin"] is twins}
 
     def only(self, runs, **settings):
         """The one run, of what runs() gave, that has these settings."""

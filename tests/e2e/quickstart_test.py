@@ -28,6 +28,7 @@ class Quickstart(harness.EndToEndTest):
         self.assertIsNone(control["first_divergence"])
         self.assertEqual(control["final"]["rel_l2"], 0)
         self.assertEqual(control["verdict"]["kind"], "identical")
+        self.assertEqual({run["verdict"]["kind"] for run in grid.values() if run["identical"] is False}, {"rounding"})
         text = self.cli("report", "quickstart").stdout
         self.assertIn("Fashion-MNIST, 1600 of 60000 samples", text)
         self.assertIn("none: bit-identical", text)
@@ -68,10 +69,12 @@ class Others(harness.EndToEndTest):
         right = self.only({key: run for key, run in runs.items() if not key.endswith("~again")}, accumulation=4,
                           loss_normalization="batch", tail="scaled")
         self.assertLess(right["final"]["rel_l2"], 1e-6)
+        self.assertEqual(right["verdict"]["kind"], "rounding")
         for wrong in ({"loss_normalization": "none", "tail": "scaled"}, {"loss_normalization": "batch", "tail": "unscaled"},
                       {"loss_normalization": "micro_batch", "tail": "scaled"}):
             run = self.only(runs, accumulation=4, **wrong)
             self.assertGreater(run["final"]["rel_l2"], 100 * right["final"]["rel_l2"], wrong)
+            self.assertEqual(run["verdict"]["kind"], "algorithmic", wrong)
 
 
 if __name__ == "__main__":
