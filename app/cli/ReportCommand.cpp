@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "Command.h"
 
+#include "analysis/Attribution.h"
 #include "analysis/StudyResults.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
@@ -19,6 +20,43 @@ Json finalMetrics(const RunComparison& comparison, std::size_t scope) {
     for (const MetricInfo& info : metrics())
         values[std::string(info.key)] = number(comparison.value(info.metric, comparison.rows() - 1, scope));
     return values;
+}
+
+Json toJson(const std::optional<Growth>& growth) {
+    if (!growth)
+        return nullptr;
+    return {{"form", growth->form == GrowthForm::Exponential ? "exponential" : "power law"},
+            {"rate", number(growth->rate)},
+            {"low", number(growth->low)},
+            {"high", number(growth->high)},
+            {"doubling_steps", number(growth->doublingSteps)},
+            {"first_step", growth->firstStep},
+            {"last_step", growth->lastStep},
+            {"points", growth->points},
+            {"aic_exponential", number(growth->aicExponential)},
+            {"aic_power_law", number(growth->aicPowerLaw)}};
+}
+
+Json toJson(const Attribution& attribution) {
+    Json axes = Json::array(), interactions = Json::array();
+    for (const AxisEffect& effect : attribution.axes) {
+        Json layers = Json::object();
+        for (const AxisEffect::Layer& layer : effect.layers)
+            layers[layer.name] = {{"identical", layer.identical}, {"median", number(layer.median)}};
+        axes.push_back({{"axis", effect.axis},
+                        {"pairs", effect.pairs},
+                        {"compared", effect.compared},
+                        {"identical", effect.identical},
+                        {"median", number(effect.median)},
+                        {"largest", number(effect.largest)},
+                        {"layers", layers}});
+    }
+    for (const Interaction& interaction : attribution.interactions)
+        interactions.push_back({{"axes", {interaction.first, interaction.second}},
+                                {"example", interaction.example},
+                                {"together", number(interaction.together)},
+                                {"alone", number(interaction.alone)}});
+    return {{"axes", axes}, {"interactions", interactions}};
 }
 
 Json toJson(const StudyResults& results, const RunResult& run) {
@@ -52,6 +90,7 @@ Json toJson(const StudyResults& results, const RunResult& run) {
                 layers[scope.name] = finalMetrics(*run.comparison, i);
     out["layers"] = layers;
     out["verdict"] = verdictJson(run.verdict);
+    out["growth"] = toJson(run.growth);
     return out;
 }
 
@@ -115,6 +154,42 @@ void printReport(const StudyResults& results) {
         fmt::print("\nDistances are of at most {} elements of each tensor, equal bits of all.\n", record.sampleSize);
 }
 
+/// "3.1e-02 per step (2.9e-02 … 3.4e-02), doubling every 22 steps"
+std::string growthText(const Growth& growth) {
+    if (growth.form == GrowthForm::PowerLaw)
+        return fmt::format("as step^{:.2g} ({:.2g} … {:.2g})", growth.rate, growth.low, growth.high);
+    return fmt::format("{:.2g} per step ({:.2g} … {:.2g}), doubling every {:.3g} steps", growth.rate, growth.low,
+                       growth.high, growth.doublingSteps);
+}
+
+void printGrowth(const StudyResults& results) {
+    std::vector<std::vector<std::string>> rows{{"growth of the divergence", "from step", "to step", ""}};
+    for (const RunResult& run : results.runs)
+        if (!run.config.isTwin && run.growth && run.growth->isGrowing())
+            rows.push_back({label(run.config), fmt::to_string(run.growth->firstStep),
+                            fmt::to_string(run.growth->lastStep), growthText(*run.growth)});
+    if (rows.size() == 1)
+        return;
+    fmt::print("\n");
+    printTable(rows);
+}
+
+void printAttribution(const Attribution& attribution) {
+    std::vector<std::vector<std::string>> rows{{"axis alone", "pairs", "bit-identical", "median rel. L2", "largest"}};
+    for (const AxisEffect& effect : attribution.axes)
+        if (effect.compared > 0)
+            rows.push_back({effect.axis, fmt::to_string(effect.compared), fmt::to_string(effect.identical),
+                            std::isnan(effect.median) ? "not kept" : shortNumber(effect.median),
+                            std::isnan(effect.largest) ? "not kept" : shortNumber(effect.largest)});
+    if (rows.size() == 1)
+        return;
+    fmt::print("\n");
+    printTable(rows);
+    for (const Interaction& interaction : attribution.interactions)
+        fmt::print("{} and {} together: {}, alone at most {} ({})\n", interaction.first, interaction.second,
+                   shortNumber(interaction.together), shortNumber(interaction.alone), interaction.example);
+}
+
 void printEvidence(const StudyResults& results) {
     for (const RunResult& run : results.runs) {
         if (run.verdict.evidence.empty())
@@ -127,6 +202,7 @@ void printEvidence(const StudyResults& results) {
 void report(const std::string& path, bool json, bool evidence) {
     const StudyFolder folder = openStudyFolder(path);
     const StudyResults results = loadResults(folder, availableCores());
+    const Attribution attribution = attribute(results, availableCores());
     if (json) {
         Json runs = Json::array();
         for (const RunResult& run : results.runs)
@@ -135,10 +211,13 @@ void report(const std::string& path, bool json, bool evidence) {
         print({{"study", folder.study.name},
                {"data", dataLine(results)},
                {"reference", reference ? Json(reference->config.id) : Json(nullptr)},
-               {"runs", runs}});
+               {"runs", runs},
+               {"attribution", toJson(attribution)}});
         return;
     }
     printReport(results);
+    printGrowth(results);
+    printAttribution(attribution);
     if (evidence)
         printEvidence(results);
 }

@@ -162,9 +162,23 @@ void LiveResults::Implementation::gather(Open& entry, const Open& reference, Run
     run.recorded = std::make_shared<const RecordedEvidence>(entry.evidence);
 }
 
+namespace {
+
+std::optional<Growth> growthOf(const RunComparison& comparison) {
+    std::vector<double> distances(comparison.rows());
+    for (std::size_t row = 0; row < distances.size(); ++row)
+        distances[row] = comparison.value(Metric::RelativeL2, row, 0);
+    return fitGrowth(comparison.steps, distances);
+}
+
+} // namespace
+
 void LiveResults::Implementation::judge() {
-    for (std::size_t i = 0; i < results.runs.size(); ++i)
-        results.runs[i].verdict = judgeRun(results, i);
+    for (std::size_t i = 0; i < results.runs.size(); ++i) {
+        RunResult& run = results.runs[i];
+        run.verdict = judgeRun(results, i);
+        run.growth = run.comparison ? growthOf(*run.comparison) : std::nullopt;
+    }
 }
 
 bool LiveResults::update(int threads, std::stop_token stop) {

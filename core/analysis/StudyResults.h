@@ -2,6 +2,7 @@
 // Everything known of a study's runs: state, divergence from the reference, verdict. Cached in study.h5.
 #pragma once
 
+#include "analysis/Growth.h"
 #include "analysis/RecordedEvidence.h"
 #include "analysis/RunComparison.h"
 #include "analysis/Verdict.h"
@@ -32,6 +33,7 @@ struct RunResult {
     /// What else the two recordings show; none likewise.
     std::shared_ptr<const RecordedEvidence> recorded;
     DType dtype = DType::Float32;  ///< of the weights
+    std::optional<Growth> growth;  ///< of the model's relative L2 distance; none: too few rows that differ
     std::string comparisonProblem;            ///< why there is none although both have rows
     Verdict verdict;
 };
