@@ -68,6 +68,7 @@ void writeComparison(hid_t group, const RunComparison& comparison) {
         hdf5::writeAttribute(group, "first_step", comparison.first->step);
         hdf5::writeAttribute(group, "first_phase", comparison.first->phase);
         hdf5::writeAttribute(group, "first_tensor", comparison.first->tensor);
+        hdf5::writeAttribute(group, "first_after_step", comparison.first->after);
     }
 }
 
@@ -83,6 +84,17 @@ std::vector<Scope> readScopes(hid_t file, const std::string& path) {
     for (std::size_t i = 0; i < shape[0]; ++i)
         scopes.push_back(scopeFromText(std::string(names.data() + i * nameBytes)));
     return scopes;
+}
+
+/// Throws RecordingError, which names `path`, if there is none or it is not one integer.
+std::int64_t readInteger(hid_t group, const char* name, const std::string& path) {
+    const Handle attribute = hdf5::checked(H5Aopen(group, name, H5P_DEFAULT), H5Aclose, path);
+    const Handle space(H5Aget_space(attribute.id()), H5Sclose);
+    if (H5Sget_simple_extent_npoints(space.id()) != 1)
+        throw RecordingError(path);
+    std::int64_t value = 0;
+    hdf5::checked(H5Aread(attribute.id(), H5T_NATIVE_INT64, &value), path);
+    return value;
 }
 
 /// Throws RecordingError if anything is not as writeComparison leaves it.
@@ -113,13 +125,10 @@ CachedComparison readComparison(hid_t file, const std::string& path) {
         comparison.ulpHistograms[i / ulpBinCount][i % ulpBinCount] = histogram[i];
     if (H5Aexists(group.id(), "first_step") > 0) {
         FirstDivergence first;
-        const Handle step(H5Aopen(group.id(), "first_step", H5P_DEFAULT), H5Aclose);
-        const Handle space(H5Aget_space(step.id()), H5Sclose);
-        if (H5Sget_simple_extent_npoints(space.id()) != 1)
-            throw RecordingError(path);
-        hdf5::checked(H5Aread(step.id(), H5T_NATIVE_INT64, &first.step), path);
+        first.step = readInteger(group.id(), "first_step", path);
         first.phase = hdf5::readTextAttribute(group.id(), "first_phase");
         first.tensor = hdf5::readTextAttribute(group.id(), "first_tensor");
+        first.after = readInteger(group.id(), "first_after_step", path);
         comparison.first = first;
     }
     cached.comparison = std::make_shared<const RunComparison>(std::move(comparison));

@@ -22,15 +22,16 @@ SUBCOMMANDS = ["run", "report", "diff", "cure", "info", "export", "doctor"]
 
 
 def first_difference(a, r):
-    """(step, phase, tensor) where two files with gradients part, in the order in which a step computes."""
+    """Where two files with gradients and the same steps part, in the order in which a step computes."""
     with h5py.File(a) as x, h5py.File(r) as y:
         for row, step in enumerate(x["step"][:]):
+            after = int(x["step"][row - 1]) if row else None
             if (x["batch/sample_ids"][row] != y["batch/sample_ids"][row]).any():
-                return {"step": int(step), "phase": "batch", "tensor": ""}
+                return {"step": int(step), "phase": "batch", "tensor": "", "after_step": after}
             for group, phase in (("gradients", "gradient"), ("weights", "weights" if step else "init")):
                 for name in x["weights"] if step or group == "weights" else ():
                     if x[group][name][row].tobytes() != y[group][name][row].tobytes():
-                        return {"step": int(step), "phase": phase, "tensor": name}
+                        return {"step": int(step), "phase": phase, "tensor": name, "after_step": after}
     return None
 
 
