@@ -128,6 +128,12 @@ class Report(CliTest):
             for name in links:
                 self.assertEqual(list(file["runs"][name]["progress"][:]), [9, 1])
 
+    def test_results_that_cannot_be_saved(self):
+        (self.folder / "out/study.h5.new/in the way").mkdir(parents=True)
+        done = self.cli("run", "out/study.toml", "-o", "out", "--resume", code=3)
+        self.assertIn("out/study.h5: the results cannot be saved", done.stderr)
+        self.json("report", "out")
+
     def test_runs_that_are_missing_or_damaged(self):
         runs = self.runs()
         runs["acc2_isanative"]["file"].unlink()
