@@ -220,7 +220,8 @@ void addRun(CLI::App& app, int& exitCode) {
     command->add_option("STUDY", options->study, "A study.toml or the name of a built-in study")->required();
     command->add_option("-o,--output", options->output, "Folder to make (default: the study's name)");
     command->add_option("--set", options->overrides,
-                        "key=value overrides a setting, key=v1,v2 makes an axis; may be given again")
+                        "key=value overrides a setting, key=v1,v2 or 'key=[v1, v2]' makes an axis; a list is one value "
+                        "where the setting is a list; may be given again")
         ->allow_extra_args(false);
     command->add_option("--data", options->data, "Folder with the data: CIFAR-10's binary version or IDX files");
     command->add_option("-j,--jobs", options->jobs, "At most so many runs at once (default: one per core)")
