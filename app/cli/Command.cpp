@@ -71,15 +71,22 @@ void printTable(const std::vector<std::vector<std::string>>& rows) {
 }
 
 void writeFile(const std::string& path, std::string_view content) {
-    const std::string temporary = path + ".new";
-    std::ofstream out(temporary, std::ios::binary);
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    // a device or a pipe stays what it is, and a link keeps pointing to its file
+    const bool isReplaced = !fs::exists(status) || fs::is_regular_file(status);
+    const fs::path target = isReplaced && fs::is_symlink(path, error) ? fs::weakly_canonical(path) : fs::path(path);
+    const fs::path written = isReplaced ? fs::path(target.string() + ".new") : target;
+    std::ofstream out(written, std::ios::binary);
     out.write(content.data(), static_cast<std::streamsize>(content.size()));
     out.close();
-    std::error_code error;
-    if (out)
-        std::filesystem::rename(temporary, path, error);
+    error.clear();
+    if (out && isReplaced)
+        fs::rename(written, target, error);
     if (!out || error) {
-        std::filesystem::remove(temporary, error);
+        if (isReplaced)
+            fs::remove(written, error);
         throw UsageError(fmt::format("{}: cannot be written", path));
     }
 }

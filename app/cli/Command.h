@@ -51,7 +51,8 @@ void print(const Json& json);
 /// Left-aligned columns with two spaces between, widths counted in characters.
 void printTable(const std::vector<std::vector<std::string>>& rows);
 
-/// Replaces the file in one step, so that a failure leaves nothing half-written. Throws UsageError.
+/// Replaces the file in one step, so that a failure leaves nothing half-written; a device or a pipe is written to.
+/// Throws UsageError.
 void writeFile(const std::string& path, std::string_view content);
 
 } // namespace driftscope::cli

@@ -9,11 +9,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <iostream>
+
+namespace {
+
+using namespace driftscope;
+
+int outputFailed() {
+    fmt::print(stderr, "driftscope-cli: standard output cannot be written: {}\n", std::strerror(errno != 0 ? errno : EIO));
+    return cli::BadInput;
+}
+
+/// The exit code, unless what was printed got lost: a full disk may show only now.
+int withOutputWritten(int exitCode) {
+    if (std::ferror(stdout) == 0)
+        errno = 0;
+    const bool isWritten = std::cout.flush() && std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+    return isWritten ? exitCode : outputFailed();
+}
+
+} // namespace
 
 int main(int argc, char** argv) {
-    using namespace driftscope;
     CLI::App app("Finds out why two trainings that should be identical are not.\n"
                  "Exit codes: 0 done, 1 differs (diff), 2 bad input, 3 some runs failed or were unavailable, "
                  "130 interrupted.",
@@ -32,10 +53,10 @@ int main(int argc, char** argv) {
     cli::addWorker(app);
     try {
         app.parse(argc, argv);
-        return exitCode;
+        return withOutputWritten(exitCode);
     } catch (const CLI::ParseError& error) {
         if (error.get_exit_code() == 0) // --help, --version
-            return app.exit(error);
+            return withOutputWritten(app.exit(error));
         std::vector<std::string> names;
         for (const CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
             names.push_back(command->get_name());
@@ -46,6 +67,8 @@ int main(int argc, char** argv) {
                    isUnknown ? fmt::format("unknown command \"{}\"{}", first, didYouMean(first, candidates))
                              : std::string(error.what()));
     } catch (const std::exception& error) {
+        if (std::ferror(stdout) != 0) // printing more than the buffer holds fails at once
+            return outputFailed();
         fmt::print(stderr, "driftscope-cli: {}\n", error.what());
     }
     return cli::BadInput;

@@ -10,7 +10,11 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <latch>
+#include <optional>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 namespace driftscope {
 namespace {
@@ -49,7 +53,40 @@ void checkIsa(const std::string& value) {
         throw SettingMismatch(fmt::format("cpu_isa = {}: OpenBLAS reports {}, not {}", value, *core, isa->openblas));
 }
 
+/// What OpenBLAS was built for, to which it lowers OpenMP's count too; none: not known, or another BLAS.
+std::optional<int> openblasLimit() {
+    static constexpr std::string_view key = "MAX_THREADS=";
+    const std::string config = openblasConfig().value_or("");
+    const std::size_t found = config.find(key);
+    const int limit = found == std::string::npos ? 0 : std::atoi(config.c_str() + found + key.size());
+    return limit > 0 ? std::optional(limit) : std::nullopt;
+}
+
+/// OpenMP ends the process where the system refuses it a thread: asked beforehand, it is a reason.
+void requireStartable(std::string_view setting, int threads) {
+    std::latch release(1);
+    std::vector<std::jthread> started;
+    try {
+        for (int i = 1; i < threads; ++i)
+            started.emplace_back([&] { release.wait(); });
+    } catch (const std::exception& error) {
+        release.count_down();
+        throw Unavailable(fmt::format("{} = {}: the system lets this process have no more than {}: {}", setting, threads,
+                                      started.size() + 1, error.what()));
+    }
+    release.count_down();
+}
+
+void checkThreads(std::string_view setting, int threads) {
+    if (const std::optional<int> limit = openblasLimit(); limit && threads > *limit)
+        throw Unavailable(fmt::format("{} = {}: the BLAS in use was built for {} threads at most", setting, threads,
+                                      *limit));
+    if (static_cast<unsigned>(threads) > std::thread::hardware_concurrency())
+        requireStartable(setting, threads);
+}
+
 void applyThreads(std::string_view setting, int threads) {
+    checkThreads(setting, threads);
     at::set_num_threads(threads);
     // OpenBLAS follows OpenMP's count at its next call, not before.
     const torch::Tensor probe = torch::ones({256, 256}); // smaller ones it multiplies on one thread

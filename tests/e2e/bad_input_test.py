@@ -59,12 +59,14 @@ class Arguments(BadInputTest):
             "stps=3": 'did you mean "steps"?', "steps": "key=value", "steps=": "key=value", "=3": "key=value",
             "steps=0": "allowed is", "steps=three": "expected an integer", "steps=1.5": "expected an integer",
             "steps=2,2": "twice", "accumulation=17": "allowed is 1 … 16", "accumulation=1,17": "allowed is 1 … 16",
-            "learning_rate=fast": "expected a number", "learning_rate=nan": "", "learning_rate=-1": "",
-            "learning_rate=inf": "", "optimizer=adm": 'did you mean "adam"?', "device=gpu": "cuda:0",
+            "learning_rate=fast": "expected a number", "learning_rate=nan": "allowed is a finite number", "learning_rate=-1": "",
+            "learning_rate=inf": "allowed is a finite number, ≥ 0", "optimizer=adm": 'did you mean "adam"?', "device=gpu": "cuda:0",
             "threads=0": "allowed is", "threads=99999": "allowed is", "seed=-1": "allowed is",
             "seed=99999999999999999999": "expected an integer", "momentum=0.9": 'optimizer = "sgd"',
             "betas=0.9": "two numbers", "betas=0.9x1": "beta < 1", "shape=3x32": "three numbers",
             "data.kind=idx": "path", "epochs=0": "allowed is", "steps=1,,2": "expected an integer",
+            "steps=[1, 2": "--set:1:", "steps=[1, 0]": "--set:1:11: steps = 0: allowed is", "steps=[]": "no values",
+            "record.steps=1,2": "record.steps=[1,2]", "record.steps=[1, true]": "wrong type",
         }.items():
             self.refused("run", study, "-o", "out", "--set", override, says=says)
 

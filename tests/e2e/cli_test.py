@@ -4,9 +4,12 @@ import csv
 import itertools
 import json
 import math
+import os
 import shutil
+import stat
 import subprocess
 import tempfile
+import unittest
 from pathlib import Path
 
 import harness
@@ -295,6 +298,34 @@ class Others(CliTest):
                 row, = [row for row in rows if row["run"] == run["id"] and row["step"] == "8" and
                         (row["scope"], row["name"]) == (scope, name)]
                 self.assertEqual({key: float(row[key]) for key in METRICS}, {key: float(want[key]) for key in METRICS})
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "no /dev/full")
+    def test_output_that_cannot_be_written(self):
+        a, b = (self.runs()[name]["file"] for name in ("acc2_isanative", "acc1_isanative"))
+        for arguments in (("report", "out"), ("report", "out", "--json"), ("diff", a, b), ("diff", a, b, "--json"),
+                          ("diff", a, a), ("info", a), ("info", "out", "--json"), ("doctor",), ("--help",),
+                          ("--version",), ("run", "out/study.toml", "-o", "out", "--resume", "--json")):
+            with self.subTest(arguments=arguments), open("/dev/full", "w") as full:
+                done = subprocess.run([harness.CLI, *arguments], cwd=self.folder, env=harness.environment(),
+                                      stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
+                                      timeout=30)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn("standard output cannot be written: No space left on device", done.stderr)
+
+    def test_export_to_what_is_no_file(self):
+        file = self.runs()["acc1_isanative"]["file"]
+        self.cli("export", file, "-o", "whole.csv")
+        whole = (self.folder / "whole.csv").read_text()
+        (self.folder / "link.csv").symlink_to("whole.csv")
+        (self.folder / "full").symlink_to("/dev/full")
+        (self.folder / "out.csv").symlink_to("/dev/stdout")
+        self.cli("export", file, "-o", "link.csv")
+        self.assertTrue((self.folder / "link.csv").is_symlink())
+        self.assertTrue(self.cli("export", file, "-o", "out.csv").stdout.startswith(whole))
+        if os.path.exists("/dev/full"):
+            self.assertIn("full: cannot be written", self.cli("export", file, "-o", "full", code=2).stderr)
+            self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+        self.assertEqual(list(self.folder.glob("*.new")), [])
 
     def test_doctor(self):
         found = self.json("doctor")

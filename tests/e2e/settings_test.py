@@ -121,6 +121,15 @@ class Unavailable(harness.EndToEndTest):
         self.assertIn("device = cuda:63", text)
         self.assertEqual(self.json("info", lost["file"])["state"], "unavailable")
 
+    def test_more_threads_than_the_libraries_can_have(self):
+        for key in ("threads", "init_threads"):
+            runs = self.run_study(harness.TINY, {"axes": {key: [1, 1000]}}, out=key, code=(0, 3))
+            self.assertEqual(self.only(runs, **{key: 1})["status"], "finished")
+            many = self.only(runs, **{key: 1000})
+            if many["status"] != "finished":
+                self.assertEqual(many["status"], "unavailable", many["reason"])
+                self.assertRegex(many["reason"], f"{key} = 1000: .*(at most|no more than [0-9]+|keeps to)")
+
     def test_reference_that_is_not_there(self):
         runs = self.run_study(harness.TINY, {"axes": {"device": ["cuda:63", "cpu"]}}, code=3)
         self.assertEqual(self.only(runs, device="cpu")["status"], "finished")
