@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     cli::addRun(app, exitCode);
     cli::addReport(app, exitCode);
     cli::addDiff(app, exitCode);
+    cli::addExplain(app, exitCode);
     cli::addInfo(app, exitCode);
     cli::addExport(app, exitCode);
     cli::addDoctor(app, exitCode);

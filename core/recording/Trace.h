@@ -32,7 +32,7 @@ constexpr std::string_view nameOf(Phase phase) {
 
 /// What a worker is asked to trace.
 struct TraceRequest {
-    std::filesystem::path file; ///< its values go beside it
+    std::filesystem::path file{}; ///< its values go beside it
     std::int64_t step = 0;      ///< the training ends with it; 0: the initialisation alone
     bool hasOperators = false;
     std::int64_t keptOperator = -1; ///< position of the operator whose outputs' values are kept; −1: none

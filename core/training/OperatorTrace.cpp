@@ -264,16 +264,18 @@ void OperatorTrace::ended(const at::RecordFunction& function, const Running& run
     std::vector<TracedTensor> outputs;
     for (const c10::IValue& value : function.outputs())
         eachTensor(value, [&](const torch::Tensor& tensor) {
-            if (!isReadable(tensor))
-                return;
             if (running.isUnwritten) {
-                m_unwritten.insert(storageOf(tensor));
+                if (isReadable(tensor))
+                    m_unwritten.insert(storageOf(tensor));
                 return;
             }
-            m_unwritten.erase(storageOf(tensor));
+            if (isReadable(tensor))
+                m_unwritten.erase(storageOf(tensor));
             // bytes are what a kernel leaves for its own backward pass, not all of it written
-            if (tensor.scalar_type() == torch::kUInt8)
+            if (!isReadable(tensor) || tensor.scalar_type() == torch::kUInt8) {
+                outputs.emplace_back(); // keeps its place
                 return;
+            }
             const bool isKept = static_cast<std::int64_t>(running.position) == m_keptOperator;
             outputs.push_back(traced("", tensor, isKept ? m_keep : Keep{}));
         });
