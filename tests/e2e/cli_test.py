@@ -18,7 +18,7 @@ if harness.has_module("h5py"):
 
 METRICS = ["l2", "rel_l2", "max_abs", "mean_abs", "max_rel", "cosine_distance", "ulp_max", "ulp_mean", "ulp_p50",
            "ulp_p99", "changed", "sign_flips", "nonfinite"]
-SUBCOMMANDS = ["run", "report", "diff", "cure", "info", "export", "doctor"]
+SUBCOMMANDS = ["run", "report", "diff", "explain", "cure", "info", "export", "doctor"]
 
 
 def first_difference(a, r):
