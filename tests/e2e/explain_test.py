@@ -9,10 +9,10 @@ if harness.has_module("h5py"):
     import h5py
     import numpy as np
     import runfile
-if harness.has_module("torch"):
+if harness.has_module("torch") and harness.has_module("h5py"):
+    import reference
     import torch
     import torch.nn.functional as F
-    import reference
 
 PHASES = ["init", "batch", "forward", "loss", "backward", "gradient", "update", "weights"]
 KEYS = {"identical", "first_divergence", "what", "why", "settings", "aligned", "forward_identical", "operator",
@@ -129,7 +129,7 @@ class Accumulation(ExplainTest):
         torch.set_num_threads(1)
         weights = {name: torch.from_numpy(value) for name, value in runfile.weights(a, 0).items()}
         with h5py.File(a) as run:
-            inputs = reference.load(CNN["data"])[0][run["batch/sample_ids"][1]].float().div(255)
+            inputs = reference.load(CNN["data"], -100)[0][run["batch/sample_ids"][1]].float().div(255)
 
         def forward(x):
             conv1 = F.conv2d(x, weights["conv1.weight"], weights["conv1.bias"], padding=1)
