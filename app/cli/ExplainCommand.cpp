@@ -122,6 +122,18 @@ Json replayJson(const Explanation& explanation) {
     return modules;
 }
 
+Json flipsJson(const std::optional<FlipShare>& flips) {
+    if (!flips)
+        return nullptr;
+    Json modules = Json::object();
+    for (const FlipShare::Module& module : flips->modules)
+        modules[module.name] = {{"units", module.units}, {"flipped", module.flipped}};
+    return {{"modules", modules},
+            {"compared_samples", flips->comparedSamples},
+            {"samples", flips->samples},
+            {"share_of_gradient_difference", number(flips->ofGradient)}};
+}
+
 Json reproductionJson(const Reproduction& reproduction) {
     return {{"checked", reproduction.isChecked},
             {"reproduced", reproduction.isReproduced},
@@ -146,6 +158,7 @@ void printJson(const Explanation& explanation) {
            {"phases", phasesJson(explanation)},
            {"replay", replayJson(explanation)},
            {"no_replay", explanation.whyNoReplay},
+           {"relu_flips", flipsJson(explanation.flips)},
            {"reproduced",
             {{"a", reproductionJson(explanation.reproductionA)}, {"b", reproductionJson(explanation.reproductionB)}}},
            {"notes", explanation.notes}});
@@ -192,6 +205,15 @@ void printReplay(const Explanation& explanation) {
     printTable(table);
 }
 
+void printFlips(const Explanation& explanation) {
+    if (!explanation.flips)
+        return;
+    fmt::print("\nReLU: {}\n", toText(*explanation.flips));
+    for (const FlipShare::Module& module : explanation.flips->modules)
+        if (module.flipped > 0)
+            fmt::print("  {}: {} of {}\n", module.name, module.flipped, module.units);
+}
+
 void printText(const Explanation& explanation) {
     fmt::print("{}\n", whatHappened(explanation));
     if (!explanation.isIdentical)
@@ -205,6 +227,7 @@ void printText(const Explanation& explanation) {
             fmt::print("operator: {}\n", explanation.whyNoOperator);
     }
     printReplay(explanation);
+    printFlips(explanation);
     for (const std::string& note : explanation.notes)
         fmt::print("note: {}\n", note);
 }

@@ -2,6 +2,7 @@
 #include "Command.h"
 
 #include "analysis/Attribution.h"
+#include "analysis/ReluFlips.h"
 #include "analysis/StudyResults.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
@@ -35,6 +36,24 @@ Json toJson(const std::optional<Growth>& growth) {
             {"points", growth->points},
             {"aic_exponential", number(growth->aicExponential)},
             {"aic_power_law", number(growth->aicPowerLaw)}};
+}
+
+/// Of the recorded probe batch: its share of flipped units per step, and at the last one per module; null without.
+Json flipsJson(const StudyResults& results, const RunResult& run) {
+    if (!run.reference || run.config.record.reluProbe == 0 || !run.comparison)
+        return nullptr;
+    const RunConfig& reference = results.runs[*run.reference].config;
+    const ReluFlips flips = reluFlips(RunReader(results.folder.runFile(run.config)),
+                                      RunReader(results.folder.runFile(reference)));
+    if (flips.steps.empty())
+        return nullptr;
+    Json share = Json::array(), modules = Json::object();
+    for (std::size_t row = 0; row < flips.steps.size(); ++row)
+        share.push_back(number(flips.share(row)));
+    for (std::size_t module = 0; module < flips.modules.size(); ++module)
+        modules[flips.modules[module]] = {{"units", flips.units[module]},
+                                          {"flipped", flips.at(flips.steps.size() - 1, module)}};
+    return {{"steps", flips.steps}, {"share", share}, {"modules", modules}};
 }
 
 Json toJson(const Attribution& attribution) {
@@ -91,6 +110,7 @@ Json toJson(const StudyResults& results, const RunResult& run) {
     out["layers"] = layers;
     out["verdict"] = verdictJson(run.verdict);
     out["growth"] = toJson(run.growth);
+    out["relu_flips"] = flipsJson(results, run);
     return out;
 }
 
@@ -162,6 +182,30 @@ std::string growthText(const Growth& growth) {
                        growth.high, growth.doublingSteps);
 }
 
+void printFlips(const StudyResults& results) {
+    bool hasProbes = false;
+    std::vector<std::vector<std::string>> rows{{"ReLU flips of the probe batch", "largest share", "at step"}};
+    for (const RunResult& run : results.runs) {
+        const Json flips = run.config.isTwin ? Json() : flipsJson(results, run);
+        if (flips.is_null())
+            continue;
+        std::size_t worst = 0;
+        for (std::size_t row = 0; row < flips["share"].size(); ++row)
+            if (flips["share"][row] > flips["share"][worst])
+                worst = row;
+        hasProbes = true;
+        if (const double share = flips["share"][worst].get<double>(); share > 0)
+            rows.push_back({label(run.config), shortNumber(share), flips["steps"][worst].dump()});
+    }
+    if (!hasProbes)
+        return;
+    fmt::print("\n");
+    if (rows.size() == 1)
+        fmt::print("No ReLU of the probe batch flips in any run.\n");
+    else
+        printTable(rows);
+}
+
 void printGrowth(const StudyResults& results) {
     std::vector<std::vector<std::string>> rows{{"growth of the divergence", "from step", "to step", ""}};
     for (const RunResult& run : results.runs)
@@ -217,6 +261,7 @@ void report(const std::string& path, bool json, bool evidence) {
     }
     printReport(results);
     printGrowth(results);
+    printFlips(results);
     printAttribution(attribution);
     if (evidence)
         printEvidence(results);

@@ -194,6 +194,18 @@ std::string toText(const Distance& distance) {
     return fmt::format("{:.4g} ULP at most, {} of the elements", distance.ulpMax, percent(distance.changed));
 }
 
+std::string toText(const FlipShare& flips) {
+    std::uint64_t units = 0;
+    for (const FlipShare::Module& module : flips.modules)
+        units += module.units;
+    std::string text = fmt::format("{} of {} units flip", flips.flipped(), units);
+    if (flips.flipped() > 0)
+        text += fmt::format(", in {} of {} samples", flips.samples.size(), flips.comparedSamples);
+    if (!std::isnan(flips.ofGradient))
+        text += fmt::format(", which carry {} of the gradient's difference", percent(flips.ofGradient));
+    return text;
+}
+
 std::string forwardState(const Explanation& explanation) {
     const PhaseComparison* forward = explanation.find(Phase::Forward);
     if (!forward || forward->tensors.empty())

@@ -3,6 +3,7 @@
 // traces of the first step in which they differ. Pure: the traces come from execution/Explain.
 #pragma once
 
+#include "analysis/FlipShare.h"
 #include "analysis/TraceComparison.h"
 #include "recording/Trace.h"
 
@@ -57,6 +58,7 @@ struct Explanation {
     std::string whyNoOperator; ///< where there is none
     std::vector<ReplayedModule> replay;
     std::string whyNoReplay;
+    std::optional<FlipShare> flips; ///< where the forward passes differ on the same batch
     Reproduction reproductionA, reproductionB;
     std::vector<std::string> settings; ///< in which the two differ: "train.threads: 1 → 2"
     std::vector<std::string> notes;
@@ -80,6 +82,9 @@ std::string whatItSays(const Explanation& explanation);
 
 /// What is said of the forward phase: "identical in all 16 samples", "differs in 3 of 16 samples, first in conv1".
 std::string forwardState(const Explanation& explanation);
+
+/// "3 of 4800 units flip, in 2 of 16 samples, which carry 97 % of the gradient's difference"
+std::string toText(const FlipShare& flips);
 
 /// "12 ULP at most in 62 % of the elements", or that the values were not kept.
 std::string toText(const Distance& distance);

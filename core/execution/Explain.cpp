@@ -179,6 +179,7 @@ private:
         checkAgain(out);
         measureOperatorOf(out);
         replay(out);
+        measureFlips(out);
         return out;
     }
 
@@ -324,6 +325,25 @@ private:
         if (m_a.trace->trace().omittedBytes > 0)
             out.notes.push_back("some of A's outputs found no room in its trace: behind these modules, B's own outputs "
                                 "went on in the replay");
+    }
+
+    /// Flips of ReLUs between forward passes of the same batch from the same weights.
+    void measureFlips(Explanation& out) {
+        if (!out.whyNoReplay.empty())
+            return;
+        FlipShare flips = countFlips(*m_a.trace, *m_b.trace);
+        if (flips.modules.empty())
+            return;
+        if (!flips.samples.empty()) {
+            std::unique_ptr<TraceReader> only[2];
+            for (const Side* side : {&m_a, &m_b}) {
+                say(fmt::format("the gradient of the samples with flips alone in {}", side->name));
+                only[side == &m_b] =
+                    trace(*side, side->name + ".flips", {.step = out.step, .onlySamples = flips.samples});
+            }
+            flips.ofGradient = shareOfGradient(*m_a.trace, *m_b.trace, *only[0], *only[1]);
+        }
+        out.flips = std::move(flips);
     }
 
     void addNotes(Explanation& out) const {

@@ -23,6 +23,7 @@ Json toJson(const TraceRequest& trace) {
             {"operators", trace.hasOperators},
             {"kept_operator", trace.keptOperator},
             {"replay_of", trace.replayOf.string()},
+            {"only_samples", trace.onlySamples},
             {"limit_bytes", trace.limitBytes}};
 }
 
@@ -32,6 +33,7 @@ TraceRequest traceFrom(const Json& in) {
             in.at("operators").get<bool>(),
             in.at("kept_operator").get<std::int64_t>(),
             in.at("replay_of").get<std::string>(),
+            in.at("only_samples").get<std::vector<std::int64_t>>(),
             in.at("limit_bytes").get<std::uint64_t>()};
 }
 

@@ -106,6 +106,7 @@ Json toJson(const Trace& trace) {
             {"sample_ids", trace.sampleIds},
             {"sample_weights", trace.sampleWeights},
             {"parts", std::move(parts)},
+            {"relu_modules", trace.reluModules},
             {"generator", toHex(trace.generator)},
             {"phases", std::move(phases)},
             {"operators", toJson(trace.operators)},
@@ -119,6 +120,7 @@ Trace traceFrom(const Json& in) {
     trace.sampleWeights = in.at("sample_weights").get<std::vector<double>>();
     for (const Json& part : in.at("parts"))
         trace.parts.push_back({part.at(0).get<std::int64_t>(), part.at(1).get<std::int64_t>()});
+    trace.reluModules = in.at("relu_modules").get<std::vector<std::string>>();
     trace.generator = digestFromHex(in.at("generator").get_ref<const std::string&>());
     for (std::size_t i = 0; i < phaseCount; ++i)
         trace.phases[i] = tensorsFrom(in.at("phases").at(std::string(nameOf(static_cast<Phase>(i)))));

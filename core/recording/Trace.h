@@ -39,6 +39,8 @@ struct TraceRequest {
     /// Another run's trace of that step: forward passes alone, in which each module's output gives way to the one
     /// traced there. Empty: the step as it is.
     std::filesystem::path replayOf{};
+    /// Only these samples' losses count in the gradient, with the weights that they have in the whole batch. Empty: all.
+    std::vector<std::int64_t> onlySamples{};
     std::uint64_t limitBytes = std::uint64_t{512} << 20; ///< of values kept: half of it what passes through the
                                                          ///< network, half all else
 };
@@ -83,6 +85,7 @@ struct Trace {
     std::vector<std::int64_t> sampleIds;  ///< in the order of the batch
     std::vector<double> sampleWeights;    ///< what a target of each sample counts in the step's loss
     std::vector<Part> parts;
+    std::vector<std::string> reluModules; ///< whose output a ReLU takes, in the order of execution
     Digest generator{};                   ///< state of the default random generator before the forward passes
     std::array<std::vector<TracedTensor>, phaseCount> phases; ///< in the order of execution
     std::vector<TracedOperator> operators;                    ///< in the order of their beginning

@@ -58,8 +58,24 @@ void StepTracer::begin(const Batch& batch, Network& network, std::set<std::strin
     network.onPassed = [this](std::string_view module, torch::Tensor output) {
         return passed(module, std::move(output));
     };
+    network.onRelu = [this](std::string_view module, const torch::Tensor&) {
+        const std::lock_guard held(m_mutex);
+        if (std::ranges::find(m_trace.reluModules, module) == m_trace.reluModules.end())
+            m_trace.reluModules.emplace_back(module);
+    };
     if (m_request.hasOperators)
         m_operators.start();
+}
+
+torch::Tensor StepTracer::mask(std::int64_t first, std::int64_t size) const {
+    if (m_request.onlySamples.empty())
+        return {};
+    torch::Tensor mask = torch::zeros({size});
+    for (std::int64_t i = 0; i < size; ++i)
+        if (std::ranges::find(m_request.onlySamples, m_trace.sampleIds[static_cast<std::size_t>(first + i)]) !=
+            m_request.onlySamples.end())
+            mask[i] = 1;
+    return mask;
 }
 
 void StepTracer::beginPart(std::int64_t first, std::int64_t size) {
@@ -77,6 +93,7 @@ void StepTracer::endPasses(
     const std::function<torch::Tensor(const torch::Tensor& output, std::int64_t first)>& lossesOf) {
     m_operators.stop();
     network.onPassed = nullptr;
+    network.onRelu = nullptr;
     m_trace.sampleWeights = std::move(sampleWeights);
     if (!isReplay())
         for (const auto& [first, output] : m_outputs)

@@ -31,6 +31,9 @@ public:
     [[nodiscard]] std::int64_t step() const { return m_request.step; }
     [[nodiscard]] bool isReplay() const { return m_replayed.has_value(); }
 
+    /// 1 for each of these samples of the batch whose loss counts, else 0; undefined: all count.
+    [[nodiscard]] torch::Tensor mask(std::int64_t first, std::int64_t size) const;
+
     /// Step 0: around the making of the network.
     void beginInitialisation();
     void endInitialisation();

@@ -307,6 +307,18 @@ private:
         return m_network->forward(std::move(input));
     }
 
+    /// Samples whose mask is 0 pass no gradient back from the network's output; of the others no bit changes.
+    static void silence(const torch::Tensor& output, const torch::Tensor& mask) {
+        if (!mask.defined())
+            return;
+        output.register_hook([mask](const torch::Tensor& gradient) {
+            const at::DisableRecordFunctionGuard quietly;
+            std::vector<std::int64_t> shape(static_cast<std::size_t>(gradient.dim()), 1);
+            shape[0] = mask.size(0);
+            return gradient * mask.reshape(shape).to(gradient.options());
+        });
+    }
+
     /// Leaves the batch's gradient at the parameters.
     StepOutcome computeGradient(const Batch& batch) {
         std::optional<Tf32Emulation> tf32;
@@ -332,8 +344,10 @@ private:
             std::optional<Autocast> autocast;
             if (m_config.train.autocast)
                 autocast.emplace(m_device.type());
-            const Outcome outcome = lossOf(m_config.train, m_network->forward(batch.inputs.narrow(0, first, size)),
-                                           batch.targets.narrow(0, first, size));
+            const torch::Tensor output = m_network->forward(batch.inputs.narrow(0, first, size));
+            if (m_isTracing)
+                silence(output, m_tracer->mask(first, size));
+            const Outcome outcome = lossOf(m_config.train, output, batch.targets.narrow(0, first, size));
             const torch::Tensor loss = weights[i].of(outcome.mean);
             autocast.reset();
             if (m_isTracing)
@@ -372,6 +386,10 @@ private:
         }
         if (m_isTracing)
             m_tracer->enter(Phase::Gradient); // of this thread, which sums
+        if (m_isTracing)
+            if (const torch::Tensor mask = m_tracer->mask(0, batch.size()); mask.defined())
+                for (std::int64_t i = 0; i < batch.size(); ++i)
+                    perSample[static_cast<std::size_t>(i)].factor *= mask[i].item<double>();
         const CanonicalGradient::Result result = m_canonical->compute(batch, perSample);
         if (m_isTracing) {
             std::vector<MicroBatch> samples;
