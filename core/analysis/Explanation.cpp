@@ -234,12 +234,10 @@ std::string whatHappened(const Explanation& explanation) {
         if (const std::string size = sizeText(*first); !size.empty())
             text += fmt::format(" ({})", size);
     if (explanation.op)
-        text += fmt::format("; the first operator that parts them is {} ({}), given {} and putting out {} of {} that "
-                            "differs ({})",
+        text += fmt::format("; the first operator that parts them is {} ({}): given {}, its output {} ({}) differs ({})",
                             explanation.op->name, inModule(*explanation.op),
-                            explanation.op->inputs == 0 ? "no tensor" : "identical inputs",
-                            fmt::format("output {}", explanation.op->output + 1), shapeText(explanation.op->shape),
-                            toText(explanation.op->distance));
+                            explanation.op->inputs == 0 ? "no tensor" : "identical inputs", explanation.op->output + 1,
+                            shapeText(explanation.op->shape), toText(explanation.op->distance));
     else if (const std::string forward = forwardState(explanation);
              explanation.isBySample && forward != "not compared" && explanation.phase != "batch")
         text += fmt::format("; forward: {}", forward);
@@ -282,6 +280,16 @@ std::string whatItSays(const Explanation& explanation) {
     if (explanation.phase == "gradient" && explanation.isBySample)
         return fmt::format("Every sample passes forward and backward with equal bits, so that the order in which the "
                            "samples' gradients are summed is what differs; {}.",
+                           settings);
+    if (first && !first->types.empty())
+        return fmt::format("They are of other types there, {}, so that no bits can be equal; {}.", first->types,
+                           settings);
+    if (explanation.phase == "init")
+        return fmt::format("Nothing comes before it; {}.", settings);
+    // beyond this it is no rounding: DESIGN.md, "size"
+    if (explanation.phase == "forward" && explanation.isBySample && first && first->distance.relativeL2 > 0x1p-10)
+        return fmt::format("All before it has equal bits, and the difference is too large for rounding: what it puts "
+                           "out for a sample depends on the others of its micro-batch, as batch statistics do; {}.",
                            settings);
     return fmt::format("All before it has equal bits, so that it is computed otherwise there; {}.", settings);
 }

@@ -81,6 +81,8 @@ void measure(const std::string& typeA, const Bytes& a, const std::string& typeB,
     out.distance = distanceOf(typeA, a, typeB, b);
     if (typeA == typeB)
         out.factor = exactFactor(typeA, a, b);
+    else
+        out.types = fmt::format("{} → {}", typeA, typeB);
 }
 
 TensorComparison compareSamples(const std::string& name, const TraceReader& a, const Parts& partsA,

@@ -30,6 +30,7 @@ struct TensorComparison {
     std::uint64_t elements = 0;
     Distance distance{0, 0, 0, 0};
     double factor = 1; ///< B's values are exactly so many times A's; 1: they are not, or equal
+    std::string types{}; ///< "float32 → float64" where the two are of other types, else ""
     bool hasValues = true; ///< false for the samples' ids and weights, which are in no distance of the phase
 };
 

@@ -69,7 +69,7 @@ TEST_F(ExplanationTest, TheInnermostOperatorIsTheFirst) {
     EXPECT_EQ(explanation.op->inputs, 2U);
     EXPECT_EQ(explanation.op->shape, (std::vector<std::uint64_t>{2}));
     EXPECT_TRUE(std::isnan(explanation.op->distance.ulpMax));
-    EXPECT_HAS(whatHappened(explanation), "aten::addmm (fc1, backward), given identical inputs");
+    EXPECT_HAS(whatHappened(explanation), "aten::addmm (fc1, backward): given identical inputs, its output 1 (2) differs");
     EXPECT_HAS(whatItSays(explanation), "leave the operator itself");
 }
 
@@ -159,6 +159,20 @@ TEST_F(ExplanationTest, WithOtherMicroBatchesTheForwardStateIsSaid) {
     EXPECT_HAS(whatHappened(explanation), "forward: identical in all 2 samples");
     EXPECT_HAS(whatItSays(explanation), "order in which the samples' gradients are summed");
     EXPECT_HAS(whatItSays(explanation), "train.accumulation: 1 → 2");
+}
+
+TEST_F(ExplanationTest, BatchStatisticsAreNoRounding) {
+    b.trace.parts = {{0, 1}, {1, 1}};
+    a.addSamples(Phase::Forward, "bn1", 0, 2, {1, 2});
+    b.addSamples(Phase::Forward, "bn1", 0, 1, {1.01F});
+    b.addSamples(Phase::Forward, "bn1", 1, 1, {2});
+    EXPECT_HAS(whatItSays(explained()), "too large for rounding");
+}
+
+TEST_F(ExplanationTest, OtherTypesAreNamed) {
+    a.add(Phase::Weights, "w", {1});
+    b.add(Phase::Weights, "w", {1}).dtype = "int32";
+    EXPECT_HAS(whatItSays(explained()), "They are of other types there, float32 → int32");
 }
 
 TEST_F(ExplanationTest, AModulesOwnErrorIsApartFromWhatItInherits) {
