@@ -196,6 +196,34 @@ class Accumulation(ExplainTest):
 
 
 @harness.needs("h5py", "numpy")
+class Flips(ExplainTest):
+    def test_units_that_flip_and_what_they_carry(self):
+        """Ten mantissa bits flip ReLUs; where every sample has one, they carry the whole difference."""
+        runs = self.run_study({"model": {"kind": "mlp", "hidden": [512]},
+                               "data": {"kind": "synthetic", "shape": [1, 12, 12], "samples": 32, "seed": 3},
+                               "train": {"steps": 1, "batch": 32, "threads": 1}, "record": {"relu_probe": 32},
+                               "axes": {"tf32": ["off", "emulated"]}})
+        exact, rounded = (self.only(runs, tf32=value) for value in ("off", "emulated"))
+        flips = self.json("explain", exact["file"], rounded["file"])["relu_flips"]
+        module, = flips["modules"].values()
+        self.assertEqual(module["units"], 32 * 512)
+        self.assertGreater(module["flipped"], 0)
+        self.assertEqual(flips["compared_samples"], 32)
+        # the recorded probe is the same batch, from the same initial weights
+        with h5py.File(exact["file"]) as a, h5py.File(rounded["file"]) as b:
+            (name,) = a["relu"]
+            bits = [np.unpackbits(file["relu"][name][0])[: 32 * 512].reshape(32, 512) for file in (a, b)]
+        self.assertEqual(module["flipped"], int((bits[0] != bits[1]).sum()))
+        with_flips = np.flatnonzero((bits[0] != bits[1]).any(axis=1))
+        self.assertEqual(flips["samples"], with_flips.tolist())
+        share = flips["share_of_gradient_difference"]
+        self.assertGreater(share, 0)
+        if len(with_flips) == 32:
+            self.assertEqual(share, 1)
+        probed = [run for run in self.json("report", self.folder / "out")["runs"] if run["id"] == rounded["id"]][0]
+        self.assertAlmostEqual(probed["relu_flips"]["share"][0], module["flipped"] / (32 * 512), places=12)
+
+
 class Steps(ExplainTest):
     def test_batches_that_the_loaders_workers_augment(self):
         a, b = self.pair({"loader_workers": [0, 2]}, harness.TINY,
