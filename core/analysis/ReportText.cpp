@@ -158,7 +158,7 @@ std::string summarySentence(const StudyResults& results) {
                                     referenceText(results, references)));
     else
         parts.push_back(fmt::format("{} of {} {} from {}; {}", verdicts.size(), countText(compared, "run"),
-                                    compared == 1 ? "differs" : "differ", referenceText(results, references),
+                                    verdicts.size() == 1 ? "differs" : "differ", referenceText(results, references),
                                     causesText(verdicts)));
     if (std::string control = controlText(results); !control.empty())
         parts.push_back(std::move(control));
