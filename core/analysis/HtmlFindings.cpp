@@ -119,7 +119,10 @@ std::string htmlGrowth(const StudyResults& results) {
             continue;
         const Growth& growth = *run.growth;
         const bool isExponential = growth.form == GrowthForm::Exponential;
-        rows.push_back({escaped(runTitle(run)), isExponential ? "exponential" : "power of the step",
+        const char* form = !growth.isGrowing() ? "none: level or shrinking"
+                           : isExponential     ? "exponential"
+                                               : "power of the step";
+        rows.push_back({escaped(runTitle(run)), form,
                         htmlNumber(growth.rate) + (isExponential ? " per step" : ""),
                         fmt::format("{} … {}", htmlNumber(growth.low), htmlNumber(growth.high)),
                         growth.isGrowing() ? htmlNumber(growth.doublingSteps) : "", windowText(growth),

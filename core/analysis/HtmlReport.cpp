@@ -44,6 +44,7 @@ th{color:var(--muted);font-weight:600}
 .runs th,.runs td{white-space:nowrap}
 .runs td:nth-child(3){white-space:normal;min-width:16em}
 .evidence td:nth-child(2){min-width:20em}
+.evidence td:not(:nth-child(2)){white-space:nowrap;overflow-wrap:normal}
 .badge{font-weight:600;white-space:nowrap}
 .identical.badge{color:var(--identical-run)}
 .rounding{color:var(--rounding)}

@@ -21,7 +21,7 @@ struct KindText {
 };
 
 constexpr std::array<KindText, 8> kinds{{
-    {"identical", "＝", "bit-identical"},
+    {"identical", "=", "bit-identical"},
     {"rounding", "≈", "by rounding"},
     {"precision", "≋", "by precision"},
     {"data", "⇄", "by their data"},

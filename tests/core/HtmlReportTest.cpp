@@ -108,7 +108,7 @@ TEST(HtmlReport, TablesHoldTheNumbers) {
     EXPECT_EQ(tables[0][1], Json({"thr 1", "finished", "the reference", "", "", "", "", ""}));
     EXPECT_EQ(tables[0][2], Json({"thr 2", "finished", "step 10, phase gradient, fc1.weight", "2.00e-07", "0", "0", "20",
                                   "≈ rounding"}));
-    EXPECT_EQ(tables[0][3], Json({"thr 3", "finished", "none: bit-identical", "0", "0", "0", "20", "＝ identical"}));
+    EXPECT_EQ(tables[0][3], Json({"thr 3", "finished", "none: bit-identical", "0", "0", "0", "20", "= identical"}));
     EXPECT_EQ(tables[0][4], Json({"thr 4", "unavailable", "threads = 4: this machine has 2 cores", "", "", "", "", ""}));
     EXPECT_EQ(tables[1][1], Json({"size", "as large as rounding", "0.55", "8.19e+03", "rounding"}));
     EXPECT_EQ(tables[1][2], Json({"digests", "they part at step 10", "", "", ""}));

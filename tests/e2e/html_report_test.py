@@ -10,7 +10,7 @@ from pathlib import Path
 import harness
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
-SYMBOLS = {"identical": "＝", "rounding": "≈", "precision": "≋", "data": "⇄", "random": "⚂", "algorithmic": "≠",
+SYMBOLS = {"identical": "=", "rounding": "≈", "precision": "≋", "data": "⇄", "random": "⚂", "algorithmic": "≠",
            "run-to-run": "↻", "inconclusive": "?"}
 
 
