@@ -25,7 +25,10 @@ QString firstDivergence(const RunComparison& comparison) {
     if (!comparison.first)
         return RunDetails::tr("none: all weights have equal bits");
     const FirstDivergence& first = *comparison.first;
-    QString text = RunDetails::tr("step %1, %2").arg(first.step).arg(escaped(first.phase));
+    QString text = RunDetails::tr("step %1").arg(first.step);
+    if (const std::string gap = unrecordedBefore(first); !gap.empty())
+        text += RunDetails::tr(" (not recorded: %1)").arg(escaped(gap));
+    text += RunDetails::tr(", %1").arg(escaped(first.phase));
     if (!first.tensor.empty())
         text += RunDetails::tr(" of %1").arg(escaped(first.tensor));
     return text;

@@ -37,7 +37,10 @@ void printVerdict(const Verdict& verdict) {
 Json firstDivergenceJson(const std::optional<FirstDivergence>& first) {
     if (!first)
         return nullptr;
-    return {{"step", first->step}, {"phase", first->phase}, {"tensor", first->tensor}};
+    return {{"step", first->step},
+            {"phase", first->phase},
+            {"tensor", first->tensor},
+            {"after_step", first->after < 0 ? Json(nullptr) : Json(first->after)}};
 }
 
 void print(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }

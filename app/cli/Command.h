@@ -39,7 +39,7 @@ void addWorker(CLI::App& app);
 /// JSON has no infinities and no NaN: they become the strings "inf", "-inf" and "nan".
 Json number(double value);
 
-/// {"step", "phase", "tensor"}, or null.
+/// {"step", "phase", "tensor", "after_step": last recorded step before it, or null}, or null.
 Json firstDivergenceJson(const std::optional<FirstDivergence>& first);
 
 /// {"kind", "summary", "evidence": [{"name", "text", "says", "value", "threshold"}]}

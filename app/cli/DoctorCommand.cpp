@@ -3,6 +3,7 @@
 
 #include "execution/RunManager.h"
 #include "execution/WorkerProcess.h"
+#include "study/ByteText.h"
 #include "study/DataFiles.h"
 
 #include <fmt/format.h>
@@ -66,7 +67,7 @@ std::vector<Check> examine(Json& environment) {
     const auto space = std::filesystem::space(".", error);
     if (!error)
         checks.push_back({"disk", space.available < (1U << 30) ? "note" : "good",
-                          fmt::format("{:.1f} GB free here", static_cast<double>(space.available) / 1e9)});
+                          fmt::format("{} free here", byteText(static_cast<double>(space.available)))});
     return checks;
 }
 

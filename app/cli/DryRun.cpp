@@ -5,6 +5,7 @@
 
 #include "execution/RunManager.h"
 #include "execution/WorkerProcess.h"
+#include "study/ByteText.h"
 #include "study/DataFiles.h"
 
 #include <fmt/format.h>
@@ -60,15 +61,6 @@ std::string roleOf(const RunConfig& run) {
 }
 
 } // namespace
-
-std::string byteText(double bytes) {
-    for (const char* unit : {"B", "kB", "MB", "GB"}) {
-        if (bytes < 1000)
-            return fmt::format("{:.3g} {}", bytes, unit);
-        bytes /= 1000;
-    }
-    return fmt::format("{:.3g} TB", bytes);
-}
 
 int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json) {
     const std::vector<RunConfig> runs = expand(study);

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <vector>
 
 namespace driftscope::cli {
@@ -13,8 +12,5 @@ namespace driftscope::cli {
 /// Lists the chosen runs of a study with the time and disk that each would take, found by training a few steps
 /// of it without recording them. Returns the exit code: RunsMissing if some would be unavailable or fail.
 int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json);
-
-/// "1.2 GB"
-std::string byteText(double bytes);
 
 } // namespace driftscope::cli

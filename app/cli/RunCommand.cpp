@@ -2,10 +2,12 @@
 #include "Command.h"
 #include "DryRun.h"
 #include "ProgressLine.h"
+#include "SpaceCheck.h"
 
 #include "analysis/StudyResults.h"
 #include "execution/RunManager.h"
 #include "execution/WorkerProcess.h"
+#include "study/ByteText.h"
 #include "study/DataFiles.h"
 
 #include <fmt/format.h>
@@ -40,6 +42,11 @@ struct Options {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+void catchInterrupts() {
+    std::signal(SIGINT, [](int) { interrupted = 1; });
+    std::signal(SIGTERM, [](int) { interrupted = 1; });
+}
+
 /// Reports what the manager says until every run has ended; Ctrl-C stops the runs, a second one kills.
 /// `statuses` has one for every run of the study; those of the runs in `options` are replaced.
 void supervise(const StudyFolder& folder, const RunManager::Options& options, std::vector<RunStatus>& statuses) {
@@ -49,8 +56,6 @@ void supervise(const StudyFolder& folder, const RunManager::Options& options, st
         if (!isPending.exchange(true))
             wake.release();
     });
-    std::signal(SIGINT, [](int) { interrupted = 1; });
-    std::signal(SIGTERM, [](int) { interrupted = 1; });
 
     ProgressLine progress(folder, options.runs.size(), ::isatty(STDERR_FILENO) != 0);
     bool isStopping = false;
@@ -89,13 +94,14 @@ Study prepare(const Options& options) {
     return study;
 }
 
-/// The study in the folder, if it is the one asked for; twins that are asked for are added to it. Throws UsageError
-/// with the lines that differ.
+/// The study in the folder, if it is the one asked for, with the twins that are asked for; the folder is left as it
+/// is. Throws UsageError with the lines that differ.
 StudyFolder reopen(const std::filesystem::path& path, const Study& asked, bool twins) {
     StudyFolder folder = openStudyFolder(path);
-    const bool addsTwins = twins && folder.study.twin == "none";
-    if (addsTwins)
+    if (twins && folder.study.twin == "none") {
         folder.study.twin = "float64";
+        folder.runs = expand(folder.study);
+    }
     std::istringstream before(toToml(folder.study)), now(toToml(asked));
     std::string difference, a, b;
     while (true) {
@@ -110,7 +116,7 @@ StudyFolder reopen(const std::filesystem::path& path, const Study& asked, bool t
         throw UsageError(fmt::format("{}: --resume with another study than was recorded there; give a new name with "
                                      "-o:{}",
                                      path.string(), difference));
-    return addsTwins ? withTwins(std::move(folder)) : folder;
+    return folder;
 }
 
 /// Positions of the runs that have all of the settings named in --only, and of the references they need.
@@ -153,6 +159,17 @@ void printSummary(const StudyFolder& folder, const std::vector<RunStatus>& statu
     print({{"study", folder.path.string()}, {"runs", runs}});
 }
 
+/// Says why if it can't: the runs are there all the same, and report computes from them what study.h5 would hold.
+bool save(const StudyResults& results) {
+    try {
+        saveResults(results);
+        return true;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "driftscope-cli: {}\n", error.what());
+        return false;
+    }
+}
+
 int run(const Options& options) {
     const Study study = prepare(options);
     const std::vector<std::size_t> chosen = chosenRuns(expand(study), options.only);
@@ -161,10 +178,17 @@ int run(const Options& options) {
         return dryRun(study, chosen, worker, options.json);
     const bool isFolder = options.resume && std::filesystem::is_directory(options.study);
     const std::filesystem::path path = !options.output.empty() ? options.output : isFolder ? options.study : study.name;
-    const StudyFolder folder = options.resume && std::filesystem::exists(path) ? reopen(path, study, options.twins)
-                                                                               : createStudyFolder(path, study);
+    const bool isResumed = options.resume && std::filesystem::exists(path);
+    StudyFolder folder = isResumed ? reopen(path, study, options.twins) : StudyFolder{path, study, expand(study)};
     std::vector<std::size_t> unfinished = folder.unfinishedRuns();
     std::erase_if(unfinished, [&](std::size_t run) { return std::ranges::find(chosen, run) == chosen.end(); });
+    if (!unfinished.empty())
+        catchInterrupts();
+    requireSpaceFor(folder, unfinished, worker, [] { return interrupted != 0; });
+    if (!isResumed)
+        folder = createStudyFolder(path, study);
+    else if (options.twins)
+        folder = withTwins(std::move(folder));
     folder.clearRuns(unfinished);
     const int cores = availableCores();
     std::vector<RunStatus> statuses(folder.runs.size());
@@ -179,13 +203,13 @@ int run(const Options& options) {
                    std::chrono::seconds(options.timeLimit)},
                   statuses);
 
-    saveResults(loadResults(folder, cores));
+    const bool areSaved = save(loadResults(folder, cores));
     printSummary(folder, statuses, options.json);
     if (interrupted)
         return Interrupted;
     const bool allFinished =
         std::ranges::all_of(chosen, [&](std::size_t run) { return statuses[run].state == RunState::Finished; });
-    return allFinished ? Done : RunsMissing;
+    return allFinished && areSaved ? Done : RunsMissing;
 }
 
 } // namespace
@@ -196,7 +220,8 @@ void addRun(CLI::App& app, int& exitCode) {
     command->add_option("STUDY", options->study, "A study.toml or the name of a built-in study")->required();
     command->add_option("-o,--output", options->output, "Folder to make (default: the study's name)");
     command->add_option("--set", options->overrides,
-                        "key=value overrides a setting, key=v1,v2 makes an axis; may be given again")
+                        "key=value overrides a setting, key=v1,v2 or 'key=[v1, v2]' makes an axis; a list is one value "
+                        "where the setting is a list; may be given again")
         ->allow_extra_args(false);
     command->add_option("--data", options->data, "Folder with the data: CIFAR-10's binary version or IDX files");
     command->add_option("-j,--jobs", options->jobs, "At most so many runs at once (default: one per core)")

@@ -8,7 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
 #include <fcntl.h>
+#include <vector>
 #include <unistd.h>
 
 namespace driftscope {
@@ -20,6 +24,7 @@ using hdf5::Handle;
 constexpr std::string_view studyFormat = "driftscope.study";
 constexpr int studyFormatVersion = 1;
 constexpr std::size_t nameBytes = 256;
+constexpr std::size_t imageIncrement = 1 << 20; ///< by which a file in memory grows
 
 template <class T>
 void write(hid_t group, const char* name, hid_t type, const std::vector<hsize_t>& shape, const T* values) {
@@ -68,6 +73,7 @@ void writeComparison(hid_t group, const RunComparison& comparison) {
         hdf5::writeAttribute(group, "first_step", comparison.first->step);
         hdf5::writeAttribute(group, "first_phase", comparison.first->phase);
         hdf5::writeAttribute(group, "first_tensor", comparison.first->tensor);
+        hdf5::writeAttribute(group, "first_after_step", comparison.first->after);
     }
 }
 
@@ -83,6 +89,17 @@ std::vector<Scope> readScopes(hid_t file, const std::string& path) {
     for (std::size_t i = 0; i < shape[0]; ++i)
         scopes.push_back(scopeFromText(std::string(names.data() + i * nameBytes)));
     return scopes;
+}
+
+/// Throws RecordingError, which names `path`, if there is none or it is not one integer.
+std::int64_t readInteger(hid_t group, const char* name, const std::string& path) {
+    const Handle attribute = hdf5::checked(H5Aopen(group, name, H5P_DEFAULT), H5Aclose, path);
+    const Handle space(H5Aget_space(attribute.id()), H5Sclose);
+    if (H5Sget_simple_extent_npoints(space.id()) != 1)
+        throw RecordingError(path);
+    std::int64_t value = 0;
+    hdf5::checked(H5Aread(attribute.id(), H5T_NATIVE_INT64, &value), path);
+    return value;
 }
 
 /// Throws RecordingError if anything is not as writeComparison leaves it.
@@ -113,13 +130,10 @@ CachedComparison readComparison(hid_t file, const std::string& path) {
         comparison.ulpHistograms[i / ulpBinCount][i % ulpBinCount] = histogram[i];
     if (H5Aexists(group.id(), "first_step") > 0) {
         FirstDivergence first;
-        const Handle step(H5Aopen(group.id(), "first_step", H5P_DEFAULT), H5Aclose);
-        const Handle space(H5Aget_space(step.id()), H5Sclose);
-        if (H5Sget_simple_extent_npoints(space.id()) != 1)
-            throw RecordingError(path);
-        hdf5::checked(H5Aread(step.id(), H5T_NATIVE_INT64, &first.step), path);
+        first.step = readInteger(group.id(), "first_step", path);
         first.phase = hdf5::readTextAttribute(group.id(), "first_phase");
         first.tensor = hdf5::readTextAttribute(group.id(), "first_tensor");
+        first.after = readInteger(group.id(), "first_after_step", path);
         comparison.first = first;
     }
     cached.comparison = std::make_shared<const RunComparison>(std::move(comparison));
@@ -148,50 +162,69 @@ std::map<std::string, CachedComparison> readResultsFile(const fs::path& path) {
     return results;
 }
 
-void writeResultsFile(const fs::path& path, const StudyResults& results) {
-    const fs::path temporary = path.string() + ".new";
-    try {
-        const auto held = hdf5::lock();
-        const Handle file = hdf5::checked(
-            H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
-            fmt::format("{}: cannot be created", path.string()));
-        hdf5::writeAttribute(file.id(), "format", studyFormat);
-        hdf5::writeAttribute(file.id(), "format_version", studyFormatVersion);
-        hdf5::writeAttribute(file.id(), "generator", generatorName());
-        hdf5::writeText(file.id(), "/study", toToml(results.folder.study));
-        const Handle links = hdf5::createGroup(file.id(), "/runs");
-        const Handle all = hdf5::createGroup(file.id(), "/results");
-        for (const RunResult& run : results.runs) {
-            // relative, so that the folder can be moved
-            hdf5::checked(H5Lcreate_external(fmt::format("runs/{}.h5", run.config.id).c_str(), "/", links.id(),
-                                             run.config.id.c_str(), H5P_DEFAULT, H5P_DEFAULT),
-                          run.config.id);
-            const Handle group = hdf5::createGroup(file.id(), "/results/" + run.config.id);
-            hdf5::writeAttribute(group.id(), "label", label(run.config));
-            hdf5::writeAttribute(group.id(), "state", run.state ? nameOf(*run.state) : "not run");
-            hdf5::writeAttribute(group.id(), "message", run.message);
-            hdf5::writeAttribute(group.id(), "verdict", run.verdict.kind);
-            std::string evidence;
-            for (const Evidence& each : run.verdict.evidence)
-                evidence += (evidence.empty() ? "" : "\n") + each.text;
-            hdf5::writeAttribute(group.id(), "summary", run.verdict.summary);
-            hdf5::writeAttribute(group.id(), "evidence", evidence);
-            hdf5::writeAttribute(group.id(), "run_id", run.runId);
-            if (!run.comparison)
-                continue;
-            const RunResult& reference = results.runs[*run.reference];
-            hdf5::writeAttribute(group.id(), "reference", reference.config.id);
-            hdf5::writeAttribute(group.id(), "reference_run_id", reference.runId);
-            writeComparison(group.id(), *run.comparison);
-        }
-    } catch (...) {
-        std::error_code ignored;
-        fs::remove(temporary, ignored);
-        throw;
+namespace {
+
+/// Made in memory: HDF5 1.10 crashes when it closes a file that a full disk has cut short.
+std::vector<std::byte> imageOf(const fs::path& path, const StudyResults& results) {
+    const auto held = hdf5::lock();
+    const Handle inMemory(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+    hdf5::checked(H5Pset_fapl_core(inMemory.id(), imageIncrement, false), "study.h5");
+    const Handle file = hdf5::checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, inMemory.id()), H5Fclose,
+                                      fmt::format("{}: cannot be made", path.string()));
+    hdf5::writeAttribute(file.id(), "format", studyFormat);
+    hdf5::writeAttribute(file.id(), "format_version", studyFormatVersion);
+    hdf5::writeAttribute(file.id(), "generator", generatorName());
+    hdf5::writeText(file.id(), "/study", toToml(results.folder.study));
+    const Handle links = hdf5::createGroup(file.id(), "/runs");
+    const Handle all = hdf5::createGroup(file.id(), "/results");
+    for (const RunResult& run : results.runs) {
+        // relative, so that the folder can be moved
+        hdf5::checked(H5Lcreate_external(fmt::format("runs/{}.h5", run.config.id).c_str(), "/", links.id(),
+                                         run.config.id.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+                      run.config.id);
+        const Handle group = hdf5::createGroup(file.id(), "/results/" + run.config.id);
+        hdf5::writeAttribute(group.id(), "label", label(run.config));
+        hdf5::writeAttribute(group.id(), "state", run.state ? nameOf(*run.state) : "not run");
+        hdf5::writeAttribute(group.id(), "message", run.message);
+        hdf5::writeAttribute(group.id(), "verdict", run.verdict.kind);
+        std::string evidence;
+        for (const Evidence& each : run.verdict.evidence)
+            evidence += (evidence.empty() ? "" : "\n") + each.text;
+        hdf5::writeAttribute(group.id(), "summary", run.verdict.summary);
+        hdf5::writeAttribute(group.id(), "evidence", evidence);
+        hdf5::writeAttribute(group.id(), "run_id", run.runId);
+        if (!run.comparison)
+            continue;
+        const RunResult& reference = results.runs[*run.reference];
+        hdf5::writeAttribute(group.id(), "reference", reference.config.id);
+        hdf5::writeAttribute(group.id(), "reference_run_id", reference.runId);
+        writeComparison(group.id(), *run.comparison);
     }
-    if (::fsync(FileDescriptor(temporary, O_RDONLY).fd()) != 0)
-        throw RecordingError(fmt::format("{}: cannot be synced to the disk", path.string()));
-    fs::rename(temporary, path);
+    hdf5::checked(H5Fflush(file.id(), H5F_SCOPE_GLOBAL), path.string());
+    const ssize_t bytes = H5Fget_file_image(file.id(), nullptr, 0);
+    std::vector<std::byte> image(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+    if (bytes <= 0 || H5Fget_file_image(file.id(), image.data(), image.size()) != bytes)
+        throw RecordingError(fmt::format("{}: cannot be made", path.string()));
+    return image;
+}
+
+} // namespace
+
+void writeResultsFile(const fs::path& path, const StudyResults& results) {
+    const std::vector<std::byte> image = imageOf(path, results);
+    const fs::path temporary = path.string() + ".new";
+    std::error_code error;
+    fs::remove(temporary, error);
+    try {
+        const FileDescriptor file(temporary, O_WRONLY | O_CREAT | O_TRUNC);
+        file.writeAt(0, image);
+        if (::fsync(file.fd()) != 0)
+            throw RecordingError(fmt::format("cannot be synced to the disk: {}", std::strerror(errno)));
+        fs::rename(temporary, path);
+    } catch (const std::exception& problem) {
+        fs::remove(temporary, error);
+        throw RecordingError(fmt::format("{}: the results cannot be saved: {}", path.string(), problem.what()));
+    }
 }
 
 } // namespace driftscope

@@ -12,8 +12,18 @@
 
 namespace driftscope {
 
+std::string unrecordedBefore(const FirstDivergence& first) {
+    const std::int64_t from = first.after + 1, to = first.step - 1;
+    if (from > to)
+        return "";
+    return from == to ? fmt::to_string(from) : fmt::format("{} to {}", from, to);
+}
+
 std::string toText(const FirstDivergence& first) {
-    std::string text = fmt::format("step {}, phase {}", first.step, first.phase);
+    std::string text = fmt::format("step {}", first.step);
+    if (const std::string gap = unrecordedBefore(first); !gap.empty())
+        text += fmt::format(" ({} {} not recorded)", gap, first.after + 2 == first.step ? "is" : "are");
+    text += fmt::format(", phase {}", first.phase);
     if (!first.tensor.empty())
         text += fmt::format(", {}", first.tensor);
     return text;
@@ -196,13 +206,15 @@ void RunComparer::compareValues(Pair pair, RowMeasurement& out) const {
 }
 
 void RunComparer::append(std::int64_t step, const RowResult& row) {
+    if (!m_result.first && row.first) {
+        m_result.first = row.first;
+        m_result.first->after = m_result.steps.empty() ? -1 : m_result.steps.back();
+    }
     m_result.steps.push_back(step);
     m_result.ulpHistograms.push_back(row.measured.ulpHistogram);
     for (std::size_t metric = 0; metric < metricCount; ++metric)
         m_result.values[metric].insert(m_result.values[metric].end(), row.measured.values[metric].begin(),
                                        row.measured.values[metric].end());
-    if (!m_result.first)
-        m_result.first = row.first;
 }
 
 bool RunComparer::update(int threads, std::stop_token stop) {

@@ -20,10 +20,14 @@ struct FirstDivergence {
     std::int64_t step = 0;
     std::string phase;  ///< init, batch, gradient or weights
     std::string tensor; ///< "" in phase batch
+    std::int64_t after = -1; ///< last step before it that both recorded, with equal bits; -1: there is none
     bool operator==(const FirstDivergence&) const = default;
 };
 
-/// "step 1, phase gradient, tensor conv1.weight"
+/// The steps between `after` and `step`: the difference may have arisen in one of them. "1 to 3", "1", or "".
+std::string unrecordedBefore(const FirstDivergence& first);
+
+/// "step 1, phase gradient, conv1.weight"; "step 4 (1 to 3 are not recorded), phase gradient, conv1.weight"
 std::string toText(const FirstDivergence& first);
 
 /// Rows of common steps × scopes × metrics. Scopes: the model first, then layers in the order of the

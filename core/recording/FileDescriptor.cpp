@@ -2,6 +2,7 @@
 #include "recording/FileDescriptor.h"
 
 #include "recording/RunFile.h"
+#include "study/ByteText.h"
 
 #include <fmt/format.h>
 
@@ -24,10 +25,10 @@ std::uint64_t freeBytes(const std::filesystem::path& file) {
 }
 
 [[noreturn]] void failForSpace(const std::filesystem::path& file, std::uint64_t bytes) {
-    throw RecordingError(fmt::format("{}: not enough disk space: the run needs {:.1f} MB, {:.1f} MB are free; record "
+    throw RecordingError(fmt::format("{}: not enough disk space: the run needs {}, {} are free; record "
                                      "fewer steps ([record] every) or choose another folder",
-                                     file.string(), static_cast<double>(bytes) / 1e6,
-                                     static_cast<double>(freeBytes(file)) / 1e6));
+                                     file.string(), byteText(static_cast<double>(bytes)),
+                                     byteText(static_cast<double>(freeBytes(file)))));
 }
 
 /// An open-file-description lock on the first byte: unlike flock, HDF5's own locking does not meet it.
@@ -42,7 +43,7 @@ struct flock firstByte() {
 } // namespace
 
 FileDescriptor::FileDescriptor(const std::filesystem::path& file, int flags)
-    : m_fd(::open(file.c_str(), flags | O_CLOEXEC)), m_file(file) {
+    : m_fd(::open(file.c_str(), flags | O_CLOEXEC, 0666)), m_file(file) {
     if (m_fd < 0)
         fail(file, "cannot be opened", errno);
 }

@@ -62,7 +62,10 @@ void checkNumber(const SettingSpec& spec, double number) {
     const bool tooSmall =
         spec.minimum && (spec.minimumIsAllowed ? number < *spec.minimum : number <= *spec.minimum);
     const bool tooLarge = spec.maximum && number > *spec.maximum;
-    if (!std::isfinite(number) || tooSmall || tooLarge)
+    if (!std::isfinite(number))
+        throw StudyError(fmt::format("{} = {}: allowed is a finite number{}", spec.key, number,
+                                     spec.minimum || spec.maximum ? ", " + range(spec) : ""));
+    if (tooSmall || tooLarge)
         throw StudyError(fmt::format("{} = {}: allowed is {}", spec.key, number, range(spec)));
 }
 

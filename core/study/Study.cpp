@@ -131,18 +131,26 @@ std::vector<RunConfig> expand(const Study& study) {
 void applyOverride(Study& study, std::string_view keyAndValues) {
     const std::size_t equals = keyAndValues.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == keyAndValues.size())
-        throw StudyError(fmt::format("--set {}: expected key=value or key=value,value,…", keyAndValues));
+        throw StudyError(fmt::format("--set {}: expected key=value, key=value,value,… or key=[value, value, …]",
+                                     keyAndValues));
     const SettingSpec& spec = settingNamed(keyAndValues.substr(0, equals));
 
     std::vector<SettingValue> values;
     const std::string_view text = keyAndValues.substr(equals + 1);
-    for (std::size_t start = 0; start <= text.size();) {
-        const std::size_t end = std::min(text.find(',', start), text.size());
-        values.push_back(parseValue(spec, text.substr(start, end - start)));
-        start = end + 1;
+    if (text.front() == '[') {
+        values = parseTomlValues(spec, keyAndValues);
+    } else {
+        for (std::size_t start = 0; start <= text.size();) {
+            const std::size_t end = std::min(text.find(',', start), text.size());
+            values.push_back(parseValue(spec, text.substr(start, end - start)));
+            start = end + 1;
+        }
     }
-    if (values.size() > 1 && !spec.canBeAxis)
-        throw StudyError(fmt::format("{} cannot be an axis: give it one value", spec.key));
+    if (values.size() > 1 && !spec.canBeAxis) {
+        const bool isList = spec.type == SettingType::IntegerList || spec.type == SettingType::RealList;
+        throw StudyError(fmt::format("{} cannot be an axis: give it one value{}", spec.key,
+                                     isList ? fmt::format(", such as {}=[{}]", spec.axisKey(), text) : ""));
+    }
     const std::string key = spec.axisKey();
     const bool isPath = key == "path" || key == "targets" || key == "model.path" || key == "blas";
     for (SettingValue& value : values) // relative to where the user is

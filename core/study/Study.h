@@ -42,8 +42,12 @@ std::string toToml(const Study& study);
 /// repeat = n means the axis 1 … n. Throws StudyError if a value is named twice.
 void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> values);
 
-/// The user's `--set key=v1,v2`: one value overrides the setting, several make an axis; files are relative to the
-/// working directory. Throws StudyError. Whether all overrides together are possible, expand() says.
+/// The values of "key=[…]", written in TOML: one for each element, or one list where the setting is a list and the
+/// elements are none. Throws StudyError with the column.
+std::vector<SettingValue> parseTomlValues(const SettingSpec& spec, std::string_view keyAndValues);
+
+/// The user's `--set key=v1,v2` or `--set key=[v1, v2]`: one value overrides the setting, several make an axis; files
+/// are relative to the working directory. Throws StudyError. Whether all overrides together are possible, expand() says.
 void applyOverride(Study& study, std::string_view keyAndValues);
 
 /// What a twin's id has behind that of its run.

@@ -55,6 +55,22 @@ public:
         return std::move(m_study);
     }
 
+    std::vector<SettingValue> parseValues(const SettingSpec& spec, std::string_view keyAndValues) {
+        // a plain key as long as the user's keeps the columns right
+        std::string text(keyAndValues);
+        const std::size_t equals = text.find('=');
+        text.replace(0, equals, std::string(equals, 'k'));
+        toml::table root;
+        try {
+            root = toml::parse(text, m_source.string());
+        } catch (const toml::parse_error& error) {
+            fail(error.source(), std::string(error.description()));
+        }
+        if (root.size() != 1)
+            throw StudyError(fmt::format("--set {}: expected one setting", keyAndValues));
+        return readValues(spec, root.begin()->second);
+    }
+
 private:
     [[noreturn]] void fail(const toml::source_region& where, const std::string& what) const {
         throw StudyError(
@@ -334,6 +350,10 @@ std::string quoted(const std::string& key) {
 }
 
 } // namespace
+
+std::vector<SettingValue> parseTomlValues(const SettingSpec& spec, std::string_view keyAndValues) {
+    return Parser("--set").parseValues(spec, keyAndValues);
+}
 
 Study parseStudy(std::string_view text, const fs::path& source) { return Parser(source).parse(text); }
 

@@ -83,7 +83,7 @@ TEST_F(ResultsFileTest, SavedResultsComeBackWhole) {
     EXPECT_EQ(comparison->values, wanted.values);
     EXPECT_EQ(comparison->ulpHistograms, wanted.ulpHistograms);
     EXPECT_EQ(comparison->first, wanted.first);
-    EXPECT_EQ(comparison->first, (FirstDivergence{1, "weights", "fc1.weight"}));
+    EXPECT_EQ(comparison->first, (FirstDivergence{1, "weights", "fc1.weight", 0}));
     saveResults(results); // once more, over the first
     EXPECT_EQ(readResultsFile(m_study.resultsFile()).size(), 1U);
 }

@@ -181,15 +181,24 @@ TEST_F(RunComparisonTest, FirstDivergenceFollowsTheOrderWithinAStep) {
     };
     EXPECT_EQ(first(false, false, false, false), std::nullopt);
     EXPECT_EQ(first(true, true, true, true), (FirstDivergence{0, "init", "fc1.bias"}));
-    EXPECT_EQ(first(false, true, true, true), (FirstDivergence{1, "batch", ""}));
-    EXPECT_EQ(first(false, false, true, true), (FirstDivergence{1, "gradient", "fc1.weight"}));
-    EXPECT_EQ(first(false, false, false, true), (FirstDivergence{1, "weights", "fc1.bias"}));
+    EXPECT_EQ(first(false, true, true, true), (FirstDivergence{1, "batch", "", 0}));
+    EXPECT_EQ(first(false, false, true, true), (FirstDivergence{1, "gradient", "fc1.weight", 0}));
+    EXPECT_EQ(first(false, false, false, true), (FirstDivergence{1, "weights", "fc1.bias", 0}));
+}
+
+// every third row against every second: 0, 6 and 12 are common
+TEST_F(RunComparisonTest, FirstDivergenceKnowsTheLastCommonStepBeforeIt) {
+    const auto row = [](std::int64_t step, double last) { return test::TestRow{step, {{1}, {2, 3}, {last}}}; };
+    const auto run = model({row(0, 4), row(3, 9), row(6, 4), row(9, 9), row(12, 5)});
+    const auto reference = model({row(0, 4), row(2, 8), row(4, 8), row(6, 4), row(8, 8), row(10, 8), row(12, 4)});
+    EXPECT_EQ(compare(run, reference).first, (FirstDivergence{12, "weights", "fc1.bias", 6}));
+    EXPECT_EQ(compare(model({row(4, 5)}), reference).first, (FirstDivergence{4, "weights", "fc1.bias", -1}));
 }
 
 TEST_F(RunComparisonTest, FirstDivergenceNamesTheFirstModuleNotTheFirstName) {
     const auto c = compare(model({{0, {{1}, {2, 3}, {4}}}, {5, {{9}, {9, 9}, {9}}}}),
                            model({{0, {{1}, {2, 3}, {4}}}, {5, {{1}, {2, 3}, {4}}}}));
-    EXPECT_EQ(c.first, (FirstDivergence{5, "weights", "out.weight"}));
+    EXPECT_EQ(c.first, (FirstDivergence{5, "weights", "out.weight", 0}));
 }
 
 TEST_F(RunComparisonTest, TensorsAreMatchedByName) {
@@ -297,7 +306,7 @@ TEST_F(RunComparisonTest, TrustedDigestsGiveTheSameWithoutReadingEqualRows) {
     const RunReader a(file), r(write(reference));
     const auto trusting = compareRuns(a, r, 1, {.trustsDigests = true});
     expectSame(trusting, compareRuns(a, r));
-    EXPECT_EQ(trusting.first, (FirstDivergence{1, "weights", "fc1.bias"}));
+    EXPECT_EQ(trusting.first, (FirstDivergence{1, "weights", "fc1.bias", 0}));
     EXPECT_EQ(trusting.ulpHistograms[0][0], 4U);
 
     // Values that changed behind their digests: damage, unless nobody looks at them.

@@ -3,6 +3,7 @@
 #include "study/RunConfig.h"
 #include "support/Files.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -124,7 +125,9 @@ TEST(Setting, RangesAreInclusiveWhereTheySaySo) {
 TEST(Setting, NonFiniteNumbersAreRefused) {
     for (const double number : {std::nan(""), std::numeric_limits<double>::infinity(),
                                 -std::numeric_limits<double>::infinity()}) {
-        EXPECT_HAS(problemWith("train", "learning_rate", number), "learning_rate = ");
+        EXPECT_EQ(problemWith("train", "learning_rate", number),
+                  fmt::format("learning_rate = {}: allowed is a finite number, ≥ 0", number));
+        EXPECT_HAS(problemWith("data", "mean", std::vector<double>{number}), ": allowed is a finite number");
         EXPECT_HAS(problemWith("train", "betas", std::vector<double>{0.9, number}), "betas = ");
     }
     for (const char* text : {"nan", "inf", "-inf", "1e999"})

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 namespace driftscope {
@@ -234,6 +235,29 @@ TEST(Study, OverrideOfStepsOrEpochsAsAnAxisReplacesTheOther) {
     EXPECT_EQ(changed.base.train.steps, std::nullopt);
 }
 
+TEST(Study, OverridesMayBeTomlLists) {
+    Study changed = study("threads = [1, 2]");
+    const auto valuesOf = [&](std::string_view key) {
+        const auto axis = std::ranges::find(changed.axes, std::string(key), &Axis::key);
+        return axis == changed.axes.end() ? std::vector<SettingValue>() : axis->values;
+    };
+    using Steps = std::vector<std::int64_t>;
+    applyOverride(changed, "steps=[1, 2, 5]");
+    EXPECT_EQ(valuesOf("steps"), (std::vector<SettingValue>{std::int64_t{1}, std::int64_t{2}, std::int64_t{5}}));
+    applyOverride(changed, "optimizer=[\"sgd\", 'adam']");
+    EXPECT_EQ(valuesOf("optimizer"), (std::vector<SettingValue>{std::string("sgd"), std::string("adam")}));
+    applyOverride(changed, "threads=[3]");
+    EXPECT_EQ(changed.base.train.threads, 3);
+    EXPECT_TRUE(valuesOf("threads").empty());
+    // what is a list itself takes one as its value, and an axis of lists is a list of them
+    applyOverride(changed, "record.steps=[1,2,5]");
+    EXPECT_EQ(changed.base.record.steps, (Steps{1, 2, 5}));
+    applyOverride(changed, "hidden=[[8], [16, 4]]");
+    EXPECT_EQ(valuesOf("hidden"), (std::vector<SettingValue>{Steps{8}, Steps{16, 4}}));
+    applyOverride(changed, "betas=[0.9, 0.99]");
+    EXPECT_EQ(changed.base.train.betas, (std::vector<double>{0.9, 0.99}));
+}
+
 TEST(Study, BadOverridesSayWhatIsAllowed) {
     Study changed = study("threads = [1, 2]");
     const auto problem = [&](const char* text) {
@@ -250,6 +274,13 @@ TEST(Study, BadOverridesSayWhatIsAllowed) {
     EXPECT_HAS(problem("threads=0"), "allowed is 1 … 1024");
     EXPECT_HAS(problem("threads=2,2"), "threads names 2 twice");
     EXPECT_HAS(problem("every=2,3"), "cannot be an axis");
+    EXPECT_HAS(problem("record.steps=1,2,5"), "steps cannot be an axis: give it one value, such as record.steps=[1,2,5]");
+    EXPECT_HAS(problem("steps=[1, true]"), "--set:1:11: steps = true");
+    EXPECT_HAS(problem("threads=[1, 0]"), "--set:1:13: threads = 0: allowed is 1 … 1024");
+    EXPECT_HAS(problem("threads=[1, 2"), "--set:1:");
+    EXPECT_HAS(problem("threads=[]"), "has no values");
+    EXPECT_HAS(problem("threads=[1]\nbatch = 4"), "expected one setting");
+    EXPECT_HAS(problem("record.steps=[1, \"log\"]"), "wrong type");
     EXPECT_HAS(problem("accumulation=1,17"), "accumulation = 17 is more than batch = 16");
     EXPECT_HAS(problem("optimizer=adm"), "did you mean \"adam\"?");
 }

@@ -49,13 +49,13 @@ TEST(Verdict, EqualBitsAtEveryRowAreIdentical) {
 
 TEST(Verdict, DifferencesAreInconclusiveWithWhatIsKnown) {
     StudyResults results =
-        twoRuns({0, 1.5e-7, 0.25}, {0, 3, 4096}, FirstDivergence{10, "gradient", "fc1.weight"});
+        twoRuns({0, 1.5e-7, 0.25}, {0, 3, 4096}, FirstDivergence{10, "gradient", "fc1.weight", 0});
     results.runs[1].config.train.threads = 2;
     results.runs[1].config.train.accumulation = 2;
     const Verdict verdict = judgeRun(results, 1);
     EXPECT_EQ(verdict.kind, "inconclusive");
     ASSERT_GE(verdict.evidence.size(), 3U);
-    EXPECT_HAS(verdict.evidence[0].text, "step 10, phase gradient, fc1.weight");
+    EXPECT_HAS(verdict.evidence[0].text, "step 10 (1 to 9 are not recorded), phase gradient, fc1.weight");
     EXPECT_HAS(verdict.evidence[1].text, "2.50e-01");
     EXPECT_HAS(verdict.evidence[1].text, "4096 at step 20");
     EXPECT_HAS(verdict.evidence[2].text, "accumulation (1 → 2)");
@@ -74,9 +74,13 @@ TEST(Verdict, EqualWeightsAtTheEndAreNotEnough) {
 }
 
 TEST(Verdict, FirstDivergenceAsText) {
-    EXPECT_HAS(toText(FirstDivergence{3, "gradient", "a.b"}), "step 3, phase gradient");
-    EXPECT_HAS(toText(FirstDivergence{3, "gradient", "a.b"}), "a.b");
-    EXPECT_EQ(toText(FirstDivergence{3, "batch", ""}), "step 3, phase batch");
+    EXPECT_EQ(toText(FirstDivergence{3, "gradient", "a.b", 2}), "step 3, phase gradient, a.b");
+    EXPECT_EQ(toText(FirstDivergence{3, "batch", "", 2}), "step 3, phase batch");
+    EXPECT_EQ(toText(FirstDivergence{0, "init", "w"}), "step 0, phase init, w");
+    EXPECT_EQ(toText(FirstDivergence{3, "batch", "", 1}), "step 3 (2 is not recorded), phase batch");
+    EXPECT_EQ(toText(FirstDivergence{4, "batch", "", 0}), "step 4 (1 to 3 are not recorded), phase batch");
+    // a foreign file without its beginning
+    EXPECT_EQ(toText(FirstDivergence{2, "weights", "w"}), "step 2 (0 to 1 are not recorded), phase weights, w");
 }
 
 } // namespace

@@ -22,15 +22,16 @@ SUBCOMMANDS = ["run", "report", "diff", "explain", "cure", "info", "export", "do
 
 
 def first_difference(a, r):
-    """(step, phase, tensor) where two files with gradients part, in the order in which a step computes."""
+    """Where two files with gradients and the same steps part, in the order in which a step computes."""
     with h5py.File(a) as x, h5py.File(r) as y:
         for row, step in enumerate(x["step"][:]):
+            after = int(x["step"][row - 1]) if row else None
             if (x["batch/sample_ids"][row] != y["batch/sample_ids"][row]).any():
-                return {"step": int(step), "phase": "batch", "tensor": ""}
+                return {"step": int(step), "phase": "batch", "tensor": "", "after_step": after}
             for group, phase in (("gradients", "gradient"), ("weights", "weights" if step else "init")):
                 for name in x["weights"] if step or group == "weights" else ():
                     if x[group][name][row].tobytes() != y[group][name][row].tobytes():
-                        return {"step": int(step), "phase": phase, "tensor": name}
+                        return {"step": int(step), "phase": phase, "tensor": name, "after_step": after}
     return None
 
 
@@ -128,6 +129,12 @@ class Report(CliTest):
             self.assertEqual(len(links), 6)
             for name in links:
                 self.assertEqual(list(file["runs"][name]["progress"][:]), [9, 1])
+
+    def test_results_that_cannot_be_saved(self):
+        (self.folder / "out/study.h5.new/in the way").mkdir(parents=True)
+        done = self.cli("run", "out/study.toml", "-o", "out", "--resume", code=3)
+        self.assertIn("out/study.h5: the results cannot be saved", done.stderr)
+        self.json("report", "out")
 
     def test_runs_that_are_missing_or_damaged(self):
         runs = self.runs()

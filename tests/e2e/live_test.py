@@ -325,32 +325,79 @@ class FullDisk(harness.EndToEndTest):
         if os.geteuid() != 0:
             self.skipTest("needs root")
 
+    def sizes(self, text):
+        """MB needed and free, as a message says."""
+        found = re.search(r"needs? (?:at least )?([0-9.]+) MB, ([0-9.]+) MB are free", text)
+        self.assertTrue(found, text)
+        return float(found[1]), float(found[2])
+
     def test_a_run_that_does_not_fit_is_refused_before_its_first_step(self):
+        # how large another network is, its own worker counts
+        study = self.write_study(harness.TINY, {"train": {"steps": 150},
+                                                "axes": {"model.kind": ["cifar_cnn", "lenet_300_100", "mlp"]}})
+        self.cli("run", study, "-o", "plenty", "--only", "model.kind=lenet_300_100")
+        whole = self.only(self.runs("plenty"), **{"model.kind": "lenet_300_100"})["file"].stat().st_size
         disk = self.disk("20m")
-        study = self.write_study(harness.TINY, {"axes": {"steps": [5, 1000, 6]}})
         started = time.monotonic()
         done = self.cli("run", study, "-o", disk / "out", code=3)
         self.assertLess(time.monotonic() - started, 20)
         runs = self.runs(disk / "out")
         self.assertEqual([run["status"] for run in runs.values()], ["finished", "failed", "finished"])
-        refused = self.only(runs, steps=1000)
+        refused = self.only(runs, **{"model.kind": "lenet_300_100"})
         self.assertIn("not enough disk space", refused["reason"])
-        sizes = re.search(r"needs ([0-9.]+) MB, ([0-9.]+) MB are free", refused["reason"])
-        needs, free = float(sizes[1]), float(sizes[2])
-        row = runs["steps6"]["file"].stat().st_size - runs["steps5"]["file"].stat().st_size
-        self.assertAlmostEqual(needs, 1001 * row / 1e6, delta=0.05 * needs)
-        self.assertTrue(10 < free < 20 * 1.048576 + 0.1, free)
+        needs, free = self.sizes(refused["reason"])
+        self.assertAlmostEqual(needs, whole / 1e6, delta=0.05 * needs)
+        self.assertTrue(4 < free < 20 * 1.048576 + 0.1, free)
         self.assertIn("not enough disk space", done.stderr)
         self.assertEqual(runfile.progress(refused["file"]), (0, runfile.FAILED))
         self.assertLess(refused["file"].stat().st_blocks * 512, 200_000)
         self.assertEqual(list(disk.rglob("*.new")), [])
 
+    def test_a_study_that_does_not_fit_is_refused_before_its_first_run(self):
+        study = {"train": {"steps": 150}, "axes": {"repeat": 3}}
+        one = self.run_study(harness.TINY, study, {"axes": {"repeat": 1}}, out="one")
+        size = next(iter(one.values()))["file"].stat().st_size / 1e6
+        disk = self.disk("20m")
+        self.assertTrue(size < 20 < 3 * size, size)
+        done = self.cli("run", self.write_study(harness.TINY, study), "-o", disk / "out", code=2)
+        self.assertIn("3 runs need at least", done.stderr)
+        needs, free = self.sizes(done.stderr)
+        self.assertAlmostEqual(needs, 3 * size, delta=0.05 * needs)
+        self.assertTrue(19 < free < 20 * 1.048576 + 0.1, free)
+        self.assertEqual(list(disk.iterdir()), [])
+        # one of them is much longer than the reference
+        longer = self.write_study(harness.TINY, {"axes": {"steps": [5, 1000, 6]}})
+        done = self.cli("run", longer, "-o", disk / "out", code=2)
+        self.assertAlmostEqual(self.sizes(done.stderr)[0], size * (6 + 1001 + 7) / 151, delta=0.05 * 7 * size)
+        self.assertEqual(list(disk.iterdir()), [])
+        self.cli("run", longer, "-o", disk / "out", "--only", "steps=6")
+
+    def test_a_full_disk_keeps_the_results_of_before(self):
+        disk = self.disk("20m")
+        study = self.write_study(harness.TINY, {"axes": {"accumulation": [1, 2]}})
+        self.cli("run", study, "-o", disk / "out")
+        before = (disk / "out/study.h5").read_bytes()
+        with open(disk / "filler", "wb", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(b"x" * 4096)
+            except OSError:
+                pass
+        done = self.cli("run", study, "-o", disk / "out", "--resume", code=3)
+        self.assertRegex(done.stderr, "study.h5: the results cannot be saved: .*No space left")
+        self.assertEqual((disk / "out/study.h5").read_bytes(), before)
+        self.assertEqual(list(disk.rglob("*.new")), [])
+        self.assertEqual({run["status"] for run in self.runs(disk / "out").values()}, {"finished"})
+
     def test_no_space_even_for_the_reason(self):
         disk = self.disk("2m")
         (disk / "filler").write_bytes(b"x" * (2 * 1024 * 1024 - 16384))
-        done = self.cli("run", self.write_study(harness.TINY), "-o", disk / "out", code=(2, 3))
-        self.assertRegex(done.stderr, "[Ss]pace|written|created")
-        self.assertEqual(list(disk.rglob("*.new")), [])
+        study = self.write_study(harness.TINY)
+        # a worker that can't say how much it will record is let begin
+        for i, worker in enumerate(({}, {"DRIFTSCOPE_WORKER": "/bin/true"})):
+            done = self.cli("run", study, "-o", disk / f"out{i}", code=(2, 3), env=harness.environment(**worker))
+            self.assertRegex(done.stderr, "[Ss]pace|written|created")
+            self.assertEqual(list(disk.rglob("*.new")), [])
 
 
 if __name__ == "__main__":

@@ -75,6 +75,17 @@ class Levels(harness.EndToEndTest):
             self.assertLess(digests[name]["file"].stat().st_size, run["file"].stat().st_size / 3)
 
 
+    def test_first_divergence_between_recorded_steps(self):
+        self.assertEqual(self.level("full")["acc4_float32"]["first_divergence"]["step"], 1)
+        # as computed, and again from study.h5
+        first = self.run_study(SMALL, self.axes, {"record": {"every": 4}}, out="every")["acc4_float32"]
+        for run in (first, self.runs("every")["acc4_float32"]):
+            self.assertEqual((run["first_divergence"]["step"], run["first_divergence"]["after_step"]), (4, 0))
+        self.assertIn("step 4 (1 to 3 are not recorded), phase", self.cli("report", "every").stdout)
+        reference = self.runs("every")["acc1_float32"]["file"]
+        self.assertIn("step 4 (1 to 3 are not recorded), phase", self.cli("diff", first["file"], reference, code=1).stdout)
+
+
 @harness.needs("h5py", "numpy")
 class Unrepeatable(harness.EndToEndTest):
     """weights = "metrics" trains the reference again; that must be the one that was recorded."""

@@ -20,6 +20,18 @@ TEST(RunDetails, TellsWhatIsKnownOfARun) {
             << expected << " in " << text.toStdString();
 }
 
+TEST(RunDetails, TellsWhichStepsBeforeTheFirstDivergenceAreNotRecorded) {
+    const auto results = test::sampleResults();
+    RunComparison comparison = *results->runs[2].comparison;
+    comparison.first = FirstDivergence{8, "weights", "fc1.weight", 4};
+    results->runs[2].comparison = std::make_shared<const RunComparison>(std::move(comparison));
+    RunDetails details;
+    details.showRun(results.get(), 2);
+    EXPECT_TRUE(details.toPlainText().contains(
+        QStringLiteral("step 8 (not recorded: 5 to 7), weights of fc1.weight")))
+        << details.toPlainText().toStdString();
+}
+
 TEST(RunDetails, TellsWhyARunFailed) {
     const auto results = test::sampleResults();
     results->runs[3].message = "<b>out of memory</b>";

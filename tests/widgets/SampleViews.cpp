@@ -16,7 +16,7 @@ std::shared_ptr<const RunComparison> comparison(double difference) {
             result.values[metric].insert(result.values[metric].end(), 3, factor * difference);
     result.ulpHistograms.resize(3);
     if (difference != 0)
-        result.first = {1, "gradient", "fc1.weight"};
+        result.first = {1, "gradient", "fc1.weight", 0};
     return std::make_shared<const RunComparison>(std::move(result));
 }
 
