@@ -269,12 +269,15 @@ void CurvePlot::styleGraphs() {
             color.setAlphaF(0.35F);
         QPen pen(color, isStrong ? strongWidth : width, lineStyle(curve.style));
         pen.setJoinStyle(Qt::BevelJoin);
+        if (curve.isTwin)
+            pen.setDashPattern({1, 3}); // in the colour of its run, and of no scope's style
         m_graphs[c]->setPen(pen);
         if (isDense())
             m_dense->setPen(c, pen);
         const bool hasPoints = curve.steps.size() <= fewPoints;
         m_graphs[c]->setScatterStyle(
-            hasPoints ? QCPScatterStyle(QCPScatterStyle::ssDisc, QPen(color), QBrush(color), 5)
+            hasPoints ? QCPScatterStyle(curve.isTwin ? QCPScatterStyle::ssCircle : QCPScatterStyle::ssDisc,
+                                        QPen(color), curve.isTwin ? QBrush() : QBrush(color), 5)
                       : QCPScatterStyle(QCPScatterStyle::ssNone));
         m_markers[c]->setScatterStyle(
             QCPScatterStyle(markerOf(curve.run), QPen(color, 2), QBrush(theme().background), 10));

@@ -30,6 +30,7 @@ void addRun(CLI::App& app, int& exitCode);
 void addReport(CLI::App& app, int& exitCode);
 void addDiff(CLI::App& app, int& exitCode);
 void addCure(CLI::App& app, int& exitCode);
+void addExplain(CLI::App& app, int& exitCode);
 void addInfo(CLI::App& app, int& exitCode);
 void addExport(CLI::App& app, int& exitCode);
 void addDoctor(CLI::App& app, int& exitCode);

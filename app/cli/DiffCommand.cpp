@@ -81,6 +81,7 @@ void printJson(const RunComparison& comparison, const Verdict& verdict, const st
            {"first_divergence", firstDivergenceJson(comparison.first)},
            {"rows", comparison.steps},
            {"tensors", tensors},
+           {"ulp_histogram", comparison.ulpHistograms},
            {"verdict", verdictJson(verdict)},
            {"environment_differences", environment}});
 }

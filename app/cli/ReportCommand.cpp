@@ -2,13 +2,22 @@
 #include "Command.h"
 
 #include "analysis/Attribution.h"
+#include "analysis/HtmlReport.h"
+#include "analysis/ReluFlips.h"
+#include "analysis/ReportText.h"
 #include "analysis/StudyResults.h"
 #include "analysis/ViewData.h"
 #include "execution/RunManager.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 namespace driftscope::cli {
@@ -35,6 +44,24 @@ Json toJson(const std::optional<Growth>& growth) {
             {"points", growth->points},
             {"aic_exponential", number(growth->aicExponential)},
             {"aic_power_law", number(growth->aicPowerLaw)}};
+}
+
+/// Of the recorded probe batch: its share of flipped units per step, and at the last one per module; null without.
+Json flipsJson(const StudyResults& results, const RunResult& run) {
+    if (!run.reference || run.config.record.reluProbe == 0 || !run.comparison)
+        return nullptr;
+    const RunConfig& reference = results.runs[*run.reference].config;
+    const ReluFlips flips = reluFlips(RunReader(results.folder.runFile(run.config)),
+                                      RunReader(results.folder.runFile(reference)));
+    if (flips.steps.empty())
+        return nullptr;
+    Json share = Json::array(), modules = Json::object();
+    for (std::size_t row = 0; row < flips.steps.size(); ++row)
+        share.push_back(number(flips.share(row)));
+    for (std::size_t module = 0; module < flips.modules.size(); ++module)
+        modules[flips.modules[module]] = {{"units", flips.units[module]},
+                                          {"flipped", flips.at(flips.steps.size() - 1, module)}};
+    return {{"steps", flips.steps}, {"share", share}, {"modules", modules}};
 }
 
 Json toJson(const Attribution& attribution) {
@@ -91,51 +118,11 @@ Json toJson(const StudyResults& results, const RunResult& run) {
     out["layers"] = layers;
     out["verdict"] = verdictJson(run.verdict);
     out["growth"] = toJson(run.growth);
+    out["relu_flips"] = flipsJson(results, run);
     return out;
 }
 
-const RunResult* referenceOf(const StudyResults& results) {
-    for (const RunResult& run : results.runs)
-        if (run.config.isReference && !run.config.isTwin)
-            return &run;
-    return nullptr;
-}
-
-/// What was trained on, as the workers recorded it.
-std::string dataLine(const StudyResults& results) {
-    for (const RunResult& run : results.runs) {
-        const Json environment = Json::parse(run.environment, nullptr, false);
-        if (environment.is_object() && environment.contains("data") && environment["data"].is_string())
-            return environment["data"].get<std::string>();
-    }
-    return "";
-}
-
-std::vector<std::string> tableRow(const RunResult& run) {
-    std::vector<std::string> row{label(run.config), std::string(run.state ? nameOf(*run.state) : "not run")};
-    const bool hasFailed = run.state && *run.state != RunState::Finished && *run.state != RunState::Running;
-    if (hasFailed) {
-        row.push_back(run.message);
-    } else if (!run.reference) {
-        row.emplace_back("the reference");
-    } else if (!run.comparison || run.comparison->rows() == 0) {
-        row.push_back(run.comparisonProblem);
-    } else {
-        const RunComparison& comparison = *run.comparison;
-        const std::size_t last = comparison.rows() - 1;
-        row.emplace_back(comparison.first ? toText(*comparison.first) : "none: bit-identical");
-        // only digests say that bits differ where no weights are kept, not by how much
-        const bool isKnown = !std::isnan(comparison.value(Metric::Changed, last, 0));
-        for (const Metric metric : {Metric::RelativeL2, Metric::MaxAbsolute, Metric::UlpMax})
-            row.push_back(isKnown ? shortNumber(comparison.value(metric, last, 0)) : "not kept");
-        row.push_back(fmt::to_string(comparison.steps[last]));
-        row.push_back(run.verdict.kind);
-    }
-    return row;
-}
-
-bool isFinished(const RunResult& run) { return run.state == RunState::Finished; }
-
+/// The table that a person reads in ten seconds, under the sentence that sums it up.
 void printReport(const StudyResults& results) {
     const Study& study = results.folder.study;
     fmt::print("{}\n", study.name);
@@ -143,23 +130,40 @@ void printReport(const StudyResults& results) {
         fmt::print("{}\n", study.description);
     if (const std::string data = dataLine(results); !data.empty())
         fmt::print("data: {}\n", data);
-    fmt::print("\n");
-    std::vector<std::vector<std::string>> rows{
-        {"run", "state", "first difference", "rel. L2", "max |a-r|", "max ULP", "at step", "verdict"}};
-    for (const RunResult& run : results.runs)
-        if (!run.config.isTwin || !isFinished(run)) // finished twins speak through the verdicts
-            rows.push_back(tableRow(run));
-    printTable(rows);
-    if (const RecordConfig& record = study.base.record; record.weights == "sample")
-        fmt::print("\nDistances are of at most {} elements of each tensor, equal bits of all.\n", record.sampleSize);
+    fmt::print("\n{}\n\n", summarySentence(results));
+    std::vector<std::vector<std::string>> table{
+        {"run", "verdict", "first difference", "rel. L2", "max |a-r|", "max ULP", "at step"}};
+    for (const ReportRow& row : reportRows(results))
+        table.push_back({runTitle(results.runs[row.run]), outcomeText(row), row.first,
+                         distanceText(row, row.relativeL2), distanceText(row, row.maxAbsolute),
+                         distanceText(row, row.ulpMax), row.step ? fmt::to_string(*row.step) : ""});
+    printTable(table);
+    if (const std::string note = samplingNote(results); !note.empty())
+        fmt::print("\n{}\n", note);
 }
 
-/// "3.1e-02 per step (2.9e-02 … 3.4e-02), doubling every 22 steps"
-std::string growthText(const Growth& growth) {
-    if (growth.form == GrowthForm::PowerLaw)
-        return fmt::format("as step^{:.2g} ({:.2g} … {:.2g})", growth.rate, growth.low, growth.high);
-    return fmt::format("{:.2g} per step ({:.2g} … {:.2g}), doubling every {:.3g} steps", growth.rate, growth.low,
-                       growth.high, growth.doublingSteps);
+void printFlips(const StudyResults& results) {
+    bool hasProbes = false;
+    std::vector<std::vector<std::string>> rows{{"ReLU flips of the probe batch", "largest share", "at step"}};
+    for (const RunResult& run : results.runs) {
+        const Json flips = run.config.isTwin ? Json() : flipsJson(results, run);
+        if (flips.is_null())
+            continue;
+        std::size_t worst = 0;
+        for (std::size_t row = 0; row < flips["share"].size(); ++row)
+            if (flips["share"][row] > flips["share"][worst])
+                worst = row;
+        hasProbes = true;
+        if (const double share = flips["share"][worst].get<double>(); share > 0)
+            rows.push_back({label(run.config), shortNumber(share), flips["steps"][worst].dump()});
+    }
+    if (!hasProbes)
+        return;
+    fmt::print("\n");
+    if (rows.size() == 1)
+        fmt::print("No ReLU of the probe batch flips in any run.\n");
+    else
+        printTable(rows);
 }
 
 void printGrowth(const StudyResults& results) {
@@ -174,6 +178,7 @@ void printGrowth(const StudyResults& results) {
     printTable(rows);
 }
 
+/// With one axis the table of runs says the same.
 void printAttribution(const Attribution& attribution) {
     std::vector<std::vector<std::string>> rows{{"axis alone", "pairs", "bit-identical", "median rel. L2", "largest"}};
     for (const AxisEffect& effect : attribution.axes)
@@ -181,13 +186,12 @@ void printAttribution(const Attribution& attribution) {
             rows.push_back({effect.axis, fmt::to_string(effect.compared), fmt::to_string(effect.identical),
                             std::isnan(effect.median) ? "not kept" : shortNumber(effect.median),
                             std::isnan(effect.largest) ? "not kept" : shortNumber(effect.largest)});
-    if (rows.size() == 1)
+    if (rows.size() <= 2)
         return;
     fmt::print("\n");
     printTable(rows);
     for (const Interaction& interaction : attribution.interactions)
-        fmt::print("{} and {} together: {}, alone at most {} ({})\n", interaction.first, interaction.second,
-                   shortNumber(interaction.together), shortNumber(interaction.alone), interaction.example);
+        fmt::print("{}\n", interactionText(interaction));
 }
 
 void printEvidence(const StudyResults& results) {
@@ -199,42 +203,82 @@ void printEvidence(const StudyResults& results) {
     }
 }
 
-void report(const std::string& path, bool json, bool evidence) {
-    const StudyFolder folder = openStudyFolder(path);
+struct Options {
+    std::string folder, page;
+    bool json = false, evidence = false, force = false;
+};
+
+/// Before anything is read: a page takes the place of an older one, and of nothing else unless that is asked for.
+void checkPage(const Options& options) {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::file_status status = fs::status(options.page, error);
+    if (!fs::exists(status))
+        return;
+    if (!fs::is_regular_file(status))
+        throw UsageError(fmt::format("{}: is no file that a page could replace", options.page));
+    std::string beginning(1024, '\0');
+    std::ifstream in(options.page, std::ios::binary);
+    in.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(std::max<std::streamsize>(in.gcount(), 0)));
+    if (!options.force && !isHtmlReport(beginning))
+        throw UsageError(fmt::format("{}: exists already and is no page of driftscope's; give another name, or --force to "
+                                     "replace it",
+                                     options.page));
+}
+
+void writePage(const Options& options, const StudyResults& results, const Attribution& attribution) {
+    std::ifstream in(results.folder.path / "study.toml", std::ios::binary);
+    const HtmlReportContext context{
+        .attribution = attribution,
+        .studyToml = {std::istreambuf_iterator<char>(in), {}},
+        .created = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))};
+    writeFile(options.page, htmlReport(results, context));
+}
+
+void printJson(const StudyResults& results, const Attribution& attribution) {
+    Json runs = Json::array();
+    for (const RunResult& run : results.runs)
+        runs.push_back(toJson(results, run));
+    const RunResult* reference = referenceOf(results);
+    print({{"study", results.folder.study.name},
+           {"data", dataLine(results)},
+           {"reference", reference ? Json(reference->config.id) : Json(nullptr)},
+           {"runs", runs},
+           {"attribution", toJson(attribution)}});
+}
+
+void report(const Options& options) {
+    const StudyFolder folder = openStudyFolder(options.folder);
+    if (!options.page.empty())
+        checkPage(options);
     const StudyResults results = loadResults(folder, availableCores());
     const Attribution attribution = attribute(results, availableCores());
-    if (json) {
-        Json runs = Json::array();
-        for (const RunResult& run : results.runs)
-            runs.push_back(toJson(results, run));
-        const RunResult* reference = referenceOf(results);
-        print({{"study", folder.study.name},
-               {"data", dataLine(results)},
-               {"reference", reference ? Json(reference->config.id) : Json(nullptr)},
-               {"runs", runs},
-               {"attribution", toJson(attribution)}});
-        return;
-    }
+    if (!options.page.empty())
+        return writePage(options, results, attribution);
+    if (options.json)
+        return printJson(results, attribution);
     printReport(results);
     printGrowth(results);
+    printFlips(results);
     printAttribution(attribution);
-    if (evidence)
+    if (options.evidence)
         printEvidence(results);
 }
 
 } // namespace
 
 void addReport(CLI::App& app, int&) {
-    struct Options {
-        std::string folder;
-        bool json = false, evidence = false;
-    };
     auto options = std::make_shared<Options>();
-    auto* command = app.add_subcommand("report", "Where and how far each run of a study is from the reference");
+    auto* command = app.add_subcommand("report", "Where and how far each run of a study is from the reference, and why");
     command->add_option("STUDY_DIR", options->folder, "Folder that run made")->required();
-    command->add_flag("--json", options->json, "As JSON, with every metric per layer");
+    auto* json = command->add_flag("--json", options->json, "As JSON, with every metric per layer");
     command->add_flag("--evidence", options->evidence, "With what each verdict rests on");
-    command->callback([options] { report(options->folder, options->json, options->evidence); });
+    auto* page = command->add_option("-o,--output", options->page,
+                                     "Write everything as one HTML page with plots instead, to send to others");
+    page->excludes(json);
+    command->add_flag("--force", options->force, "Replace a file that is no such page")->needs(page);
+    command->callback([options] { report(*options); });
 }
 
 } // namespace driftscope::cli

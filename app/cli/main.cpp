@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
     cli::addReport(app, exitCode);
     cli::addDiff(app, exitCode);
     cli::addCure(app, exitCode);
+    cli::addExplain(app, exitCode);
     cli::addInfo(app, exitCode);
     cli::addExport(app, exitCode);
     cli::addDoctor(app, exitCode);

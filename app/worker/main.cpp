@@ -70,7 +70,8 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
         isTrial = request.trialSteps > 0;
         TrainingOutput output{.file = request.file,
                               .referenceFile = request.referenceFile,
-                              .trialSteps = request.trialSteps};
+                              .trialSteps = request.trialSteps,
+                              .trace = request.trace};
         if (request.stream == StreamUse::Compare)
             output.referenceStream = request.streamDescriptor;
         if (request.stream == StreamUse::Feed)

@@ -18,6 +18,8 @@ struct Decision {
 std::string settled(const Reading& reading) {
     if (!reading.hasTwins() && reading.areSettingsKnown())
         return "float64 twins would settle it: driftscope-cli run STUDY_DIR --resume --twins.";
+    if (!reading.areSettingsKnown())
+        return "Whole gradients in both files, or a study of the same training with twins, would settle it.";
     return "driftscope-cli explain names the first operator that differs.";
 }
 
@@ -107,6 +109,8 @@ Decision decide(const Reading& reading) {
         return {"inconclusive", "Too large for rounding, and nothing recorded says what else it is.", settled(reading)};
     }
     if (reading.sayRounding) {
+        if (reading.isFunctionCertain()) // too small to be seen, and yet not the same training
+            return decideFunction(reading);
         if (reading.isTooLarge || reading.isScaled)
             return {"inconclusive",
                     "The difference shrinks in float64 as rounding does, but it is too large for rounding: a faulty kernel "

@@ -85,6 +85,32 @@ std::vector<Scope> commonScopes(const StudyResults& results) {
 
 namespace {
 
+/// What a twin's values are multiplied with.
+constexpr double twinScale = 0x1p29;
+
+/// Grows with the machine epsilon: neither a count, nor a share, nor in ULP, nor the square that a cosine is.
+bool isDistance(Metric metric) {
+    switch (metric) {
+    case Metric::L2:
+    case Metric::RelativeL2:
+    case Metric::MaxAbsolute:
+    case Metric::MeanAbsolute:
+    case Metric::MaxRelative: return true;
+    default: return false;
+    }
+}
+
+/// The run of which this is the float64 twin; itself if it is none.
+std::size_t runOfTwin(const StudyResults& results, std::size_t twin) {
+    const RunConfig& config = results.runs[twin].config;
+    if (config.isTwin)
+        for (std::size_t i = 0; i < results.runs.size(); ++i)
+            if (const RunConfig& run = results.runs[i].config;
+                !run.isTwin && !run.isControl && run.settings == config.settings)
+                return i;
+    return twin;
+}
+
 Curve makeCurve(const RunComparison& comparison, std::size_t scope, Metric metric) {
     Curve curve;
     curve.scope = comparison.scopes[scope];
@@ -132,9 +158,15 @@ CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
             if (!scope)
                 continue;
             Curve curve = makeCurve(comparison, *scope, choice.metric);
-            curve.run = run;
+            curve.run = runOfTwin(results, run);
+            curve.isTwin = results.runs[run].config.isTwin;
             curve.style = style;
             curve.name = runTitle(results.runs[run]);
+            if (curve.isTwin && isDistance(choice.metric)) {
+                curve.name += " × 2²⁹";
+                for (double& value : curve.values)
+                    value *= twinScale;
+            }
             if (choice.scopes.size() > 1 || choice.scopes[style].kind != ScopeKind::Model)
                 curve.name += fmt::format(", {}", scopeTitle(choice.scopes[style]));
             extendRange(view, curve);

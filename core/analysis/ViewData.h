@@ -19,7 +19,8 @@ enum class PointKind : std::uint8_t { Value, Identical, Zero, Nonfinite };
 
 struct Curve {
     std::string name;       ///< for legends: "acc 2 · thr 1" or "acc 2 · thr 1, fc1"
-    std::size_t run = 0;    ///< position in StudyResults::runs: decides the colour
+    std::size_t run = 0;    ///< position in StudyResults::runs: decides the colour; a twin has its run's
+    bool isTwin = false;    ///< a float64 twin, scaled by 2²⁹ where the metric is a distance
     std::size_t style = 0;  ///< position of the scope among those shown: decides the line style
     Scope scope;
     std::vector<double> steps;
@@ -44,6 +45,8 @@ struct CurveChoice {
     std::vector<std::size_t> runs; ///< positions
     std::vector<Scope> scopes;
 };
+/// Distances of float64 twins are multiplied by 2²⁹, the ratio of the machine epsilons: that of rounding then lies near its
+/// run's curve, that of another function far above it.
 CurveView makeCurves(const StudyResults& results, const CurveChoice& choice);
 
 /// As PointKind; a value of 0 whose bits differ is a Value.

@@ -17,17 +17,39 @@ namespace {
 /// In the order of StreamUse.
 constexpr std::string_view streamUses[] = {"none", "compare", "feed"};
 
+Json toJson(const TraceRequest& trace) {
+    return {{"file", trace.file.string()},
+            {"step", trace.step},
+            {"operators", trace.hasOperators},
+            {"kept_operator", trace.keptOperator},
+            {"replay_of", trace.replayOf.string()},
+            {"only_samples", trace.onlySamples},
+            {"limit_bytes", trace.limitBytes}};
+}
+
+TraceRequest traceFrom(const Json& in) {
+    return {in.at("file").get<std::string>(),
+            in.at("step").get<std::int64_t>(),
+            in.at("operators").get<bool>(),
+            in.at("kept_operator").get<std::int64_t>(),
+            in.at("replay_of").get<std::string>(),
+            in.at("only_samples").get<std::vector<std::int64_t>>(),
+            in.at("limit_bytes").get<std::uint64_t>()};
+}
+
 } // namespace
 
 std::string toLine(const WorkerRequest& request) {
     try {
-        return Json{{"run", Json::parse(toJson(request.config))},
-                    {"file", request.file.string()},
-                    {"reference_file", request.referenceFile.string()},
-                    {"stream", streamUses[static_cast<std::size_t>(request.stream)]},
-                    {"stream_descriptor", request.streamDescriptor},
-                    {"trial_steps", request.trialSteps}}
-            .dump();
+        Json out{{"run", Json::parse(toJson(request.config))},
+                 {"file", request.file.string()},
+                 {"reference_file", request.referenceFile.string()},
+                 {"stream", streamUses[static_cast<std::size_t>(request.stream)]},
+                 {"stream_descriptor", request.streamDescriptor},
+                 {"trial_steps", request.trialSteps}};
+        if (request.trace)
+            out["trace"] = toJson(*request.trace);
+        return out.dump();
     } catch (const Json::exception& error) { // a name that is no UTF-8
         throw ExecutionError(fmt::format("{}: can't be handed to a worker: {}", request.file.string(), error.what()));
     }
@@ -57,9 +79,13 @@ WorkerRequest parseRequest(std::string_view line) {
         const auto use = std::ranges::find(streamUses, in.value("stream", "none"));
         if (use == std::end(streamUses))
             throw ExecutionError("the worker's request is not understood: stream must be none, compare or feed");
-        return {runConfigFromJson(in.at("run").dump()), in.at("file").get<std::string>(),
-                in.value("reference_file", ""), static_cast<StreamUse>(use - std::begin(streamUses)),
-                in.value("stream_descriptor", -1), in.value("trial_steps", std::int64_t{0})};
+        return {runConfigFromJson(in.at("run").dump()),
+                in.at("file").get<std::string>(),
+                in.value("reference_file", ""),
+                static_cast<StreamUse>(use - std::begin(streamUses)),
+                in.value("stream_descriptor", -1),
+                in.value("trial_steps", std::int64_t{0}),
+                in.contains("trace") ? std::optional(traceFrom(in.at("trace"))) : std::nullopt};
     } catch (const Json::exception& error) {
         throw ExecutionError(fmt::format("the worker's request is not understood: {}", error.what()));
     }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include "recording/RunFile.h"
+#include "recording/Trace.h"
 #include "study/RunConfig.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,6 +28,7 @@ struct WorkerRequest {
     StreamUse stream = StreamUse::None;
     int streamDescriptor = -1; ///< of the worker: recording/RowStream
     std::int64_t trialSteps = 0; ///< to end after so many steps, to see how long they take; 0: all
+    std::optional<TraceRequest> trace{}; ///< to trace one step, and end with it
 };
 
 struct WorkerStarted {

@@ -192,6 +192,8 @@ RunLayout createRunFile(const std::filesystem::path& path, const RunSchema& sche
             std::vector<hsize_t> shape(extra.shape.begin(), extra.shape.end());
             const Handle dataset = builder.rows(extra.path, hdf5::fileType(extra.dtype).id(), shape, layout.extras[i],
                                                 extra.steps.empty() ? schema.steps.size() : extra.steps.size());
+            if (extra.units > 0)
+                hdf5::writeAttribute(dataset.id(), "units", std::vector<std::uint64_t>{extra.units});
             if (!extra.steps.empty()) {
                 const std::vector<std::uint64_t> steps(extra.steps.begin(), extra.steps.end());
                 hdf5::writeAttribute(dataset.id(), "steps", steps);

@@ -98,6 +98,8 @@ struct RunReader::Implementation {
     std::vector<RowDataset> weights, gradients, gradientSamples, weightDigests, gradientDigests;
     std::vector<RowDataset> randomStates; ///< before the forward pass and after the backward one, or empty
     std::vector<std::pair<std::string, RowDataset>> comparison;
+    std::vector<ReluProbe> reluProbes;
+    std::vector<RowDataset> reluSigns; ///< per probe
 
     ~Implementation() { // HDF5 identifiers are closed under its lock
         const auto held = hdf5::lock();
@@ -105,6 +107,7 @@ struct RunReader::Implementation {
              {&weights, &gradients, &gradientSamples, &weightDigests, &gradientDigests, &randomStates})
             datasets->clear();
         comparison.clear();
+        reluSigns.clear();
         progress.reset();
         sampleIds.reset();
         batchDigest.reset();
@@ -161,6 +164,7 @@ struct RunReader::Implementation {
     void readParameters();
     void readParameter(const std::string& group, const std::string& name, std::uint64_t& rows);
     void readComparison();
+    void readReluProbes();
     Digest digest(const RowDataset& digests, std::size_t row) const;
     TensorRow tensor(const std::vector<RowDataset>& datasets, std::size_t parameter, std::size_t row) const;
 };
@@ -174,6 +178,7 @@ RunReader::RunReader(const fs::path& path) : m(std::make_unique<Implementation>(
     m->readMetadata();
     m->readParameters();
     m->readComparison();
+    m->readReluProbes();
 }
 
 RunReader::~RunReader() = default;
@@ -339,6 +344,35 @@ void RunReader::Implementation::readComparison() {
             fail(fmt::format("/comparison/{} has another number of rows than /step", name));
         comparison.emplace_back(name, std::move(*found));
     }
+}
+
+void RunReader::Implementation::readReluProbes() {
+    if (!hdf5::hasLocal(file.id(), "/relu"))
+        return;
+    if (!Handle(H5Gopen2(file.id(), "/relu", H5P_DEFAULT), H5Gclose))
+        fail("/relu is not a group");
+    for (const std::string& name : hdf5::childrenOf(file.id(), "/relu")) {
+        auto found = open("/relu/" + name, H5T_NATIVE_UINT8);
+        if (!found || found->rows != steps.size())
+            fail(fmt::format("/relu/{} has another number of rows than /step", name));
+        const std::vector<std::uint64_t> units = hdf5::readNumbersAttribute(found->dataset.id(), "units");
+        if (!units.empty() && (units.size() != 1 || units[0] > 8 * found->rowBytes))
+            fail(fmt::format("/relu/{}: units must be one number, at most a bit each", name));
+        reluProbes.push_back({name, units.empty() ? 8 * found->rowBytes : units[0]});
+        reluSigns.push_back(std::move(*found));
+    }
+}
+
+std::span<const RunReader::ReluProbe> RunReader::reluProbes() const { return m->reluProbes; }
+
+std::vector<std::uint8_t> RunReader::reluSigns(std::size_t probe, std::size_t row) const {
+    const RowDataset& signs = m->reluSigns.at(probe);
+    if (row >= signs.rows)
+        throw std::out_of_range("RunReader: row");
+    const std::vector<std::byte> bytes = signs.read(row);
+    std::vector<std::uint8_t> bits(bytes.size());
+    std::memcpy(bits.data(), bytes.data(), bytes.size());
+    return bits;
 }
 
 const fs::path& RunReader::file() const { return m->path; }

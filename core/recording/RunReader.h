@@ -90,6 +90,16 @@ public:
     [[nodiscard]] std::optional<Digest> batchDigest(std::size_t row) const;
     [[nodiscard]] std::optional<RandomState> randomState(std::size_t row) const; ///< none if it was not recorded
 
+    /// Modules whose ReLU signs of a probe batch are recorded, in the order of the file.
+    struct ReluProbe {
+        std::string module;
+        std::uint64_t units = 0; ///< of all samples of the probe
+    };
+    [[nodiscard]] std::span<const ReluProbe> reluProbes() const;
+    /// Which of its units were positive: a bit each, as numpy.packbits; bits behind `units` mean nothing. Throws
+    /// RecordingError.
+    [[nodiscard]] std::vector<std::uint8_t> reluSigns(std::size_t probe, std::size_t row) const;
+
     /// run_id of the reference that the recorder compared with as it went (weights = "metrics"), or "".
     [[nodiscard]] const std::string& comparedWith() const;
     /// A row of /comparison/<name>, recorded then. Throws RecordingError.

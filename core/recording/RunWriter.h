@@ -27,6 +27,7 @@ struct ExtraDataset {
     DType dtype = DType::Float32;
     std::vector<std::uint64_t> shape; ///< of a row
     std::vector<std::int64_t> steps;  ///< that have a row, an attribute of the dataset; empty: every recorded step
+    std::uint64_t units = 0;          ///< packed bits that count, an attribute likewise; 0: no bits
 };
 
 /// What a run file will hold.

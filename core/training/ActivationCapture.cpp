@@ -12,6 +12,8 @@ thread_local std::int64_t currentPosition = 0;
 
 void ActivationCapture::beginAt(std::int64_t position) { currentPosition = position; }
 
+std::int64_t ActivationCapture::position() { return currentPosition; }
+
 void ActivationCapture::add(std::string_view module, const torch::Tensor& output) {
     const std::lock_guard held(m_mutex);
     const std::string name(module);

@@ -19,6 +19,8 @@ class ActivationCapture {
 public:
     /// The next forward pass of this thread is that of the samples from this position of the batch on.
     static void beginAt(std::int64_t position);
+    /// Where the pass that this thread is in began.
+    static std::int64_t position();
 
     void add(std::string_view module, const torch::Tensor& output);
 

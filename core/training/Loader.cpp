@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "training/Loader.h"
 
+#include <ATen/record_function.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -42,6 +43,7 @@ public:
             m_workers[static_cast<std::size_t>(w)]->thread =
                 std::jthread([&loader, w, count, baseSeed, worker = m_workers[static_cast<std::size_t>(w)].get()](
                                  const std::stop_token& stop) {
+                    const at::DisableRecordFunctionGuard noRecord; // what they run belongs to no step
                     const at::Generator generator = generatorWith(static_cast<std::uint64_t>(baseSeed + w));
                     for (auto i = static_cast<std::size_t>(w); i < loader.m_batches.size();
                          i += static_cast<std::size_t>(count))

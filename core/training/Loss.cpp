@@ -50,6 +50,25 @@ Outcome lossOf(const TrainConfig& config, const torch::Tensor& output, const tor
             targets.size(0)};
 }
 
+torch::Tensor sampleLosses(const TrainConfig& config, const torch::Tensor& output, const torch::Tensor& targets) {
+    const torch::NoGradGuard noGradient;
+    const std::int64_t samples = output.size(0);
+    if (config.loss == "cross_entropy")
+        return F::cross_entropy(output.reshape({-1, output.size(-1)}), targets.reshape({-1}),
+                                F::CrossEntropyFuncOptions()
+                                    .ignore_index(config.ignoreIndex)
+                                    .label_smoothing(config.labelSmoothing)
+                                    .reduction(torch::kNone))
+            .reshape({samples, -1});
+    const torch::Tensor real = realTargets(output, targets);
+    const torch::Tensor losses =
+        config.loss == "mse"
+            ? F::mse_loss(output, real, F::MSELossFuncOptions(torch::kNone))
+            : F::binary_cross_entropy_with_logits(
+                  output, real, F::BinaryCrossEntropyWithLogitsFuncOptions().reduction(torch::kNone));
+    return losses.reshape({samples, -1});
+}
+
 std::int64_t countedTargets(const TrainConfig& config, const torch::Tensor& targets) {
     if (config.loss != "cross_entropy" || targets.is_floating_point())
         return targets.size(0);

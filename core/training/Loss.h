@@ -22,6 +22,9 @@ struct Outcome {
 /// targets become one-hot for mse and bce. Throws StudyError where they don't go together.
 Outcome lossOf(const TrainConfig& config, const torch::Tensor& output, const torch::Tensor& targets);
 
+/// The losses before any mean is taken, without gradient: samples × what each has of them.
+torch::Tensor sampleLosses(const TrainConfig& config, const torch::Tensor& output, const torch::Tensor& targets);
+
 /// Targets that are not ignored.
 std::int64_t countedTargets(const TrainConfig& config, const torch::Tensor& targets);
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace driftscope {
@@ -38,12 +39,15 @@ struct Network : torch::nn::Module {
     /// The same for ReLUs, by the name of the module whose output they take; for the ReLU at the end of
     /// a residual block, which takes a sum, by the block's name.
     Listener onRelu;
+    /// Told of the same outputs, and of dropout's, as "dropout". The network goes on with what it returns.
+    using Substitute = std::function<torch::Tensor(std::string_view module, torch::Tensor output)>;
+    Substitute onPassed;
 
     /// For the network's layers: hands on the output of a module and returns it.
     torch::Tensor observed(std::string_view module, torch::Tensor output) const {
         if (onActivation)
             onActivation(module, output);
-        return output;
+        return onPassed ? onPassed(module, std::move(output)) : output;
     }
     /// For the network's layers: relu(input), which the module of that name has put out.
     torch::Tensor relu(std::string_view module, const torch::Tensor& input) const {

@@ -227,7 +227,8 @@ void Recorder::planActivationsAndSigns(std::int64_t steps) {
         m_probe = probe(record.reluProbe);
         m_recorded.network.onRelu = [&](std::string_view module, const torch::Tensor& output) {
             m_extras.push_back({fmt::format("/relu/{}", module), DType::UInt8,
-                                {static_cast<std::uint64_t>(output.numel() + 7) / 8}, {}});
+                                {static_cast<std::uint64_t>(output.numel() + 7) / 8}, {},
+                                static_cast<std::uint64_t>(output.numel())});
         };
         m_recorded.forward(m_probe);
     }

@@ -11,6 +11,7 @@
 #include "training/Network.h"
 #include "training/Optimizer.h"
 #include "training/Recorder.h"
+#include "training/StepTracer.h"
 #include "training/Tf32Emulation.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,9 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <set>
 
 namespace driftscope {
 namespace {
@@ -62,9 +65,15 @@ public:
         : m_config(config), m_output(output), m_observer(observer), m_device(config.train.device),
           m_source(config.data, config.train.ignoreIndex, torchType(config.train.dtype)),
           m_loader(config.train, m_source) {
+        if (output.trace)
+            m_tracer = std::make_unique<StepTracer>(*output.trace);
         torch::manual_seed(static_cast<std::uint64_t>(config.train.seed));
+        if (m_tracer)
+            m_tracer->beginInitialisation();
         m_network = makeNetwork(config.model, shapeOf(m_source.data()));
         m_network->convert(m_device, torchType(config.train.dtype));
+        if (m_tracer)
+            m_tracer->endInitialisation();
         m_network->train();
         applyTrainingThreads(config.train);
         for (const auto& item : m_network->namedParameters()) {
@@ -81,19 +90,22 @@ public:
             // dropout draws at random, what a module of others does is not known, and autocast keeps casts of weights
             // for all threads together
             const bool isRandom = config.model.dropout > 0 || config.model.kind == "torchscript";
-            m_canonical.emplace(config.train, *m_network, m_parameters,
-                                isRandom || config.train.autocast || m_device.is_cuda() ? 1 : threadCount());
+            // a trace has one order
+            const bool isSerial = isRandom || config.train.autocast || m_device.is_cuda() || m_tracer;
+            m_canonical.emplace(config.train, *m_network, m_parameters, isSerial ? 1 : threadCount());
         } else {
             m_sum.emplace(config.train.accumulator, m_parameters);
         }
     }
 
     RunState run() {
-        const std::int64_t total = steps();
+        const std::int64_t total = m_tracer ? m_tracer->step() : steps();
         try {
             open(total);
             m_observer.started(total, threadCount(), m_recorder->recordedBytes());
             const RunState state = loop(total);
+            if (m_tracer && state == RunState::Finished)
+                m_tracer->finish();
             finish(state, "");
             return state;
         } catch (const std::exception& error) {
@@ -147,6 +159,8 @@ private:
 
     RunState loop(std::int64_t total) {
         keepRow(0, {});
+        if (total == 0 && m_tracer)
+            m_tracer->add(Phase::Init, m_names, m_parameters);
         const auto start = Clock::now();
         for (std::int64_t step = 1; step <= total; ++step) {
             if (m_observer.isStopped())
@@ -189,6 +203,8 @@ private:
         batch.targets = onDevice(batch.targets);
         m_recorder->beforeForward(step);
         m_optimizer->zeroGradients();
+        if (m_tracer && step == m_tracer->step())
+            return trainTracedStep(batch);
         const StepOutcome outcome = computeGradient(batch);
         const auto waiting = Clock::now();
         m_recorder->beforeUpdate();
@@ -206,6 +222,76 @@ private:
         return outcome.loss;
     }
 
+    /// The update in which the training ends, phase by phase.
+    double trainTracedStep(const Batch& batch) {
+        m_tracer->add(Phase::Init, m_names, m_parameters);
+        m_tracer->begin(batch, *m_network, unbatchedModules());
+        m_isTracing = true;
+        if (m_tracer->isReplay()) {
+            replay(batch);
+            return 0;
+        }
+        const StepOutcome outcome = computeGradient(batch);
+        m_tracer->addGradients(m_names, m_parameters);
+        m_tracer->enter(Phase::Update);
+        m_optimizer->step();
+        m_tracer->enter(Phase::Weights);
+        m_tracer->addOptimizerState(m_names, *m_optimizer);
+        m_tracer->add(Phase::Weights, m_names, m_parameters);
+        return outcome.loss;
+    }
+
+    /// Modules whose output has no row per sample, as an embedding of positions: asked with one sample, in a pass
+    /// that changes nothing.
+    [[nodiscard]] std::set<std::string> unbatchedModules() const {
+        std::set<std::string> unbatched;
+        const torch::NoGradGuard noGradient;
+        m_network->eval();
+        m_network->onPassed = [&](std::string_view module, torch::Tensor output) {
+            if (output.dim() == 0 || output.size(0) != 1)
+                unbatched.emplace(module);
+            return output;
+        };
+        forward(m_source.makePlain({0}).inputs.to(m_device));
+        m_network->onPassed = nullptr;
+        m_network->train();
+        return unbatched;
+    }
+
+    /// The step's forward passes, whose modules are fed what another run's were.
+    void replay(const Batch& batch) {
+        std::vector<MicroBatch> parts = microBatches(m_config.train, batch.size());
+        if (m_canonical) { // as it does: sample by sample, each on one thread
+            parts.clear();
+            for (std::int64_t i = 0; i < batch.size(); ++i)
+                parts.push_back({i, 1});
+            at::set_num_threads(1);
+        }
+        for (const auto& [first, size] : parts) {
+            ActivationCapture::beginAt(first);
+            m_tracer->beginPart(first, size);
+            forward(batch.inputs.narrow(0, first, size));
+        }
+        m_tracer->endPasses(*m_network, {}, {});
+    }
+
+    /// weights: of every micro-batch's mean over so many counted targets.
+    void endTracedPasses(const Batch& batch, const std::vector<MicroBatch>& parts,
+                         const std::vector<std::int64_t>& counted, const std::vector<LossWeight>& weights) {
+        std::vector<double> each;
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            each.insert(each.end(), static_cast<std::size_t>(parts[i].size),
+                        counted[i] == 0 ? 0
+                                        : weights[i].factor / static_cast<double>(weights[i].divisor) /
+                                              static_cast<double>(counted[i]));
+        m_tracer->endPasses(*m_network, std::move(each), [&](const torch::Tensor& output, std::int64_t first) {
+            std::optional<Autocast> autocast;
+            if (m_config.train.autocast)
+                autocast.emplace(m_device.type());
+            return sampleLosses(m_config.train, output, batch.targets.narrow(0, first, output.size(0)));
+        });
+    }
+
     /// To a GPU from pinned memory, while it still computes.
     [[nodiscard]] torch::Tensor onDevice(const torch::Tensor& tensor) const {
         return m_device.is_cuda() ? tensor.pin_memory().to(m_device, /*non_blocking=*/true) : tensor;
@@ -219,6 +305,18 @@ private:
         if (m_config.train.autocast)
             autocast.emplace(m_device.type());
         return m_network->forward(std::move(input));
+    }
+
+    /// Samples whose mask is 0 pass no gradient back from the network's output; of the others no bit changes.
+    static void silence(const torch::Tensor& output, const torch::Tensor& mask) {
+        if (!mask.defined())
+            return;
+        output.register_hook([mask](const torch::Tensor& gradient) {
+            const at::DisableRecordFunctionGuard quietly;
+            std::vector<std::int64_t> shape(static_cast<std::size_t>(gradient.dim()), 1);
+            shape[0] = mask.size(0);
+            return gradient * mask.reshape(shape).to(gradient.options());
+        });
     }
 
     /// Leaves the batch's gradient at the parameters.
@@ -241,20 +339,30 @@ private:
             if (counted[i] == 0 && m_config.train.lossNormalization == "batch")
                 continue; // nothing of it counts; its mean is 0 / 0
             ActivationCapture::beginAt(first);
+            if (m_isTracing)
+                m_tracer->beginPart(first, size);
             std::optional<Autocast> autocast;
             if (m_config.train.autocast)
                 autocast.emplace(m_device.type());
-            const Outcome outcome = lossOf(m_config.train, m_network->forward(batch.inputs.narrow(0, first, size)),
-                                           batch.targets.narrow(0, first, size));
+            const torch::Tensor output = m_network->forward(batch.inputs.narrow(0, first, size));
+            if (m_isTracing)
+                silence(output, m_tracer->mask(first, size));
+            const Outcome outcome = lossOf(m_config.train, output, batch.targets.narrow(0, first, size));
             const torch::Tensor loss = weights[i].of(outcome.mean);
             autocast.reset();
+            if (m_isTracing)
+                m_tracer->addLoss(first, outcome.mean, loss);
             loss.backward();
+            if (m_isTracing)
+                m_tracer->enter(Phase::Gradient);
             m_sum->add();
             sum.loss += loss.item<double>();
             sum.correct += outcome.correct;
             sum.counted += outcome.counted;
         }
         m_sum->finish();
+        if (m_isTracing)
+            endTracedPasses(batch, parts, counted, weights);
         return sum;
     }
 
@@ -276,7 +384,19 @@ private:
                                                    static_cast<double>(counted[i]),
                                          .divisor = weights[i].divisor});
         }
+        if (m_isTracing)
+            m_tracer->enter(Phase::Gradient); // of this thread, which sums
+        if (m_isTracing)
+            if (const torch::Tensor mask = m_tracer->mask(0, batch.size()); mask.defined())
+                for (std::int64_t i = 0; i < batch.size(); ++i)
+                    perSample[static_cast<std::size_t>(i)].factor *= mask[i].item<double>();
         const CanonicalGradient::Result result = m_canonical->compute(batch, perSample);
+        if (m_isTracing) {
+            std::vector<MicroBatch> samples;
+            for (std::int64_t i = 0; i < batch.size(); ++i)
+                samples.push_back({i, 1});
+            endTracedPasses(batch, samples, each, perSample);
+        }
         return {result.loss, result.correct, result.counted};
     }
 
@@ -294,6 +414,8 @@ private:
     std::optional<CanonicalGradient> m_canonical; ///< of single samples
     std::vector<std::int64_t> m_recordedSteps;
     std::optional<Recorder> m_recorder;
+    std::unique_ptr<StepTracer> m_tracer; ///< where a step is to be traced
+    bool m_isTracing = false;             ///< that step is under way
 };
 
 } // namespace

@@ -4,11 +4,13 @@
 #pragma once
 
 #include "recording/RunFile.h"
+#include "recording/Trace.h"
 #include "study/RunConfig.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 namespace driftscope {
 
@@ -26,6 +28,7 @@ struct TrainingOutput {
     int referenceStream = -1;            ///< and a stream of its weights, trained again; −1: none
     std::int64_t trialSteps = 0;         ///< ends after so many steps, or a second; 0: all
     int stream = -1;                     ///< a stream for another run to compare with; −1: none
+    std::optional<TraceRequest> trace{}; ///< traces one step, with which the training ends
 };
 
 /// Applies the settings, trains, and records. Returns Finished or Cancelled. Throws Unavailable, and for

@@ -224,6 +224,17 @@ TEST(Judge, TheTypeDecidesWhatIsSmall) {
     EXPECT_EQ(pair.judged().kind, "rounding");
 }
 
+// So small a difference that the twins shrink all the same.
+TEST(Judge, AnotherRecipeIsNeverRounding) {
+    Pair pair;
+    pair.run.train.weightDecay = 1e-16;
+    EXPECT_EQ(pair.judged().kind, "algorithmic");
+    // the mean of equal micro-batches' means is the batch's mean
+    pair.run.train.weightDecay = 0;
+    pair.run.train.lossNormalization = "micro_batch";
+    EXPECT_EQ(pair.judged().kind, "rounding");
+}
+
 TEST(Judge, InitialWeightsRoundedOtherwise) {
     Pair pair;
     pair.run = pair.reference;

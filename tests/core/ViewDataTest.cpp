@@ -94,6 +94,28 @@ TEST(ViewCurves, NamesStylesAndTitles) {
     EXPECT_EQ(quantityTitle(results, Metric::UlpMax), "largest ULP distance to thr 1 (ULP)");
 }
 
+// A twin lies beside its run where the difference is rounding: its distances are scaled by 2²⁹, its counts are not.
+TEST(ViewCurves, TwinsAreScaled) {
+    StudyResults results = test::resultsOf("threads = [1, 2]", "twin = \"float64\"");
+    ASSERT_EQ(results.runs.size(), 4U);
+    for (const std::size_t twin : {std::size_t{1}, std::size_t{3}})
+        results.runs[twin].comparison = test::comparisonOf(Metric::RelativeL2, {0, twin == 1 ? 3e-8 : 5e-17});
+    ASSERT_TRUE(results.runs[3].config.isTwin);
+    const CurveView view = makeCurves(results, {Metric::RelativeL2, {1, 3}, {test::wholeModel}});
+    ASSERT_EQ(view.curves.size(), 2U);
+    EXPECT_FALSE(view.curves[0].isTwin);
+    EXPECT_EQ(view.curves[0].values[1], 3e-8);
+    EXPECT_TRUE(view.curves[1].isTwin);
+    EXPECT_EQ(view.curves[1].run, 1U);
+    EXPECT_DOUBLE_EQ(view.curves[1].values[1], 5e-17 * 536870912);
+    EXPECT_EQ(view.curves[1].kinds[0], PointKind::Identical);
+    EXPECT_NE(view.curves[1].name.find("× 2²⁹"), std::string::npos);
+
+    const CurveView shares = makeCurves(results, {Metric::Changed, {3}, {test::wholeModel}});
+    EXPECT_EQ(shares.curves[0].values[1], 1);
+    EXPECT_EQ(shares.curves[0].name.find("2²⁹"), std::string::npos);
+}
+
 TEST(ViewCurves, WhatHasNoCurveIsLeftOut) {
     const StudyResults results = withValues({1, 2});
     const CurveView view = makeCurves(

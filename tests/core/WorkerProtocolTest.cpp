@@ -39,6 +39,21 @@ TEST(WorkerProtocol, StreamsAndTrialsSurviveTheLine) {
     }
 }
 
+TEST(WorkerProtocol, TracesSurviveTheLine) {
+    WorkerRequest request{test::tinyConfig("id", 5), ""};
+    EXPECT_FALSE(parseRequest(toLine(request)).trace);
+    request.trace = {"a.trace", 3, true, 17, "b.trace", {5, 9}, 4096};
+    const WorkerRequest back = parseRequest(toLine(request));
+    ASSERT_TRUE(back.trace);
+    EXPECT_EQ(back.trace->file, "a.trace");
+    EXPECT_EQ(back.trace->step, 3);
+    EXPECT_TRUE(back.trace->hasOperators);
+    EXPECT_EQ(back.trace->keptOperator, 17);
+    EXPECT_EQ(back.trace->replayOf, "b.trace");
+    EXPECT_EQ(back.trace->onlySamples, (std::vector<std::int64_t>{5, 9}));
+    EXPECT_EQ(back.trace->limitBytes, 4096U);
+}
+
 TEST(WorkerProtocol, RequestsThatAreNoneAreOneError) {
     for (const char* line :
          {"", "{", "null", "[]", "{}", "3", "{\"run\":{}}", "{\"file\":\"x\"}", "\xff\xfe"}) {

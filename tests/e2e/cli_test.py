@@ -21,7 +21,7 @@ if harness.has_module("h5py"):
 
 METRICS = ["l2", "rel_l2", "max_abs", "mean_abs", "max_rel", "cosine_distance", "ulp_max", "ulp_mean", "ulp_p50",
            "ulp_p99", "changed", "sign_flips", "nonfinite"]
-SUBCOMMANDS = ["run", "report", "diff", "cure", "info", "export", "doctor"]
+SUBCOMMANDS = ["run", "report", "diff", "explain", "cure", "info", "export", "doctor"]
 
 
 def first_difference(a, r):
@@ -108,8 +108,10 @@ class Report(CliTest):
     def test_text(self):
         text = self.cli("report", "out").stdout
         lines = text.splitlines()
-        self.assertEqual(sum(" finished " in line for line in lines), 6)
+        header = next(i for i, line in enumerate(lines) if line.split()[:2] == ["run", "verdict"])
+        self.assertEqual(lines[header:].index(""), 1 + 6)
         self.assertIn("the reference", text)
+        self.assertRegex(text, r"(?m)^[1-5] of 5 runs differs? from acc 1 · isa native; .*\.$")
         self.assertIn("step 1, phase gradient", text)
         self.assertGreater(len(self.cli("report", "out", "--evidence").stdout), len(text))
 

@@ -37,8 +37,9 @@ class Levels(harness.EndToEndTest):
 
     def test_metrics_of_twins(self):
         study = {"study": {"twin": "float64", "control": True}, "axes": {"accumulation": [1, 4]}}
-        full = self.run_study(SMALL, study, out="twins")
+        full = {**self.run_study(SMALL, study, out="twins"), **self.runs("twins", twins=True)}
         measured = self.run_study(SMALL, study, {"record": {"weights": "metrics"}}, out="measured")
+        measured |= self.runs("measured", twins=True)
         self.assertEqual(list(full), list(measured))
         self.assertEqual(len(full), 5)
         for name, run in full.items():

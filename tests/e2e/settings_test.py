@@ -181,6 +181,7 @@ class Bits(harness.EndToEndTest):
     def test_twins_and_control(self):
         runs = self.run_study({"study": {"twin": "float64", "control": True}}, harness.TINY,
                               {"axes": {"accumulation": [1, 2]}})
+        runs |= self.runs(twins=True)
         self.assertEqual(len(runs), 5)
         twins = [run for run in runs.values() if run["twin"]]
         self.assertEqual(len(twins), 2)

@@ -32,7 +32,8 @@ void truncatedNormal(nn::LinearImpl& linear) {
 }
 
 torch::Tensor dropped(const Network& network, const torch::Tensor& x, double p) {
-    return torch::dropout(x, p, network.is_training());
+    torch::Tensor output = torch::dropout(x, p, network.is_training());
+    return p > 0 && network.onPassed ? network.onPassed("dropout", std::move(output)) : output;
 }
 
 torch::Tensor linear(const nn::Linear& layer, const torch::Tensor& x) {
