@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "Command.h"
+#include "Interruption.h"
 
 #include "execution/Cure.h"
 #include "execution/RunManager.h"
@@ -8,9 +9,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <chrono>
-#include <csignal>
-#include <future>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -19,21 +17,12 @@
 namespace driftscope::cli {
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
-
 /// Searches on a thread of its own; Ctrl-C stops the runs. No second one kills: what is on the disk must go first.
 std::optional<CureResult> search(const StudyFolder& folder) {
     const CureOptions options{.worker = findWorker(),
                               .cores = availableCores(),
                               .progress = [](const std::string& line) { fmt::print(stderr, "{}\n", line); }};
-    std::stop_source stop;
-    std::signal(SIGINT, [](int) { interrupted = 1; });
-    std::signal(SIGTERM, [](int) { interrupted = 1; });
-    auto result = std::async(std::launch::async, [&] { return findCure(folder, options, stop.get_token()); });
-    while (result.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready)
-        if (interrupted && stop.request_stop())
-            fmt::print(stderr, "stopping the runs\n");
-    return result.get();
+    return untilInterrupted([&](const std::stop_token& stop) { return findCure(folder, options, stop); });
 }
 
 Json settingsJson(const std::vector<Assignment>& settings) {

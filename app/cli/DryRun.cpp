@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "DryRun.h"
 
+#include "Interruption.h"
+
 #include "Command.h"
 
 #include "execution/RunManager.h"
 #include "execution/WorkerProcess.h"
+#include "recording/PrivateFolder.h"
 #include "study/ByteText.h"
 #include "study/DataFiles.h"
 
@@ -14,7 +17,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
-#include <unistd.h>
 
 namespace driftscope::cli {
 namespace {
@@ -30,11 +32,11 @@ struct Estimate {
 };
 
 /// Trains a few steps. What the process takes before them counts once, the steps as often as there are.
-Estimate tryOut(const RunConfig& config, const std::filesystem::path& worker, const std::filesystem::path& log) {
+Estimate tryOut(const RunConfig& config, const WorkerLaunch& launch, const std::stop_token& stop) {
     Estimate estimate;
     std::int64_t tried = 0;
     const auto start = std::chrono::steady_clock::now();
-    estimate.end = runWorker({worker, log}, {.config = config, .file = {}, .trialSteps = trialSteps}, {},
+    estimate.end = runWorker(launch, {.config = config, .file = {}, .trialSteps = trialSteps}, stop,
                              [&](const WorkerEvent& event) {
                                  if (const auto* started = std::get_if<WorkerStarted>(&event)) {
                                      estimate.steps = started->steps;
@@ -60,23 +62,24 @@ std::string roleOf(const RunConfig& run) {
     return run.isTwin ? "twin" : run.isControl ? "control" : run.isReference ? "reference" : "";
 }
 
-} // namespace
-
-int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json) {
+int estimate(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json,
+             const std::stop_token& stop) {
     const std::vector<RunConfig> runs = expand(study);
     for (const std::size_t i : chosen) {
         requireDataFiles(runs[i].data);
         requireModelFile(runs[i].model);
     }
     const int cores = availableCores();
-    const std::filesystem::path log =
-        std::filesystem::temp_directory_path() / fmt::format("driftscope-dry-run-{}.log", ::getpid());
+    const PrivateFolder folder(std::filesystem::temp_directory_path(), "driftscope-dry-run");
+    const WorkerLaunch launch{.worker = worker, .log = folder.path() / "log"};
     std::vector<std::vector<std::string>> rows{{"run", "id", "role", "steps", "time", "disk"}};
     Json list = Json::array();
     double coreSeconds = 0, bytes = 0;
     bool isComplete = true;
     for (const std::size_t i : chosen) {
-        const Estimate estimate = tryOut(runs[i], worker, log);
+        const Estimate estimate = tryOut(runs[i], launch, stop);
+        if (stop.stop_requested())
+            return Interrupted;
         const bool isPossible = estimate.end.state == RunState::Finished;
         isComplete = isComplete && isPossible;
         // a run measured as it goes trains the reference beside it
@@ -98,8 +101,6 @@ int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std
                         {"seconds", isPossible ? Json(estimate.seconds) : Json(nullptr)},
                         {"bytes", isPossible ? Json(estimate.bytes) : Json(nullptr)}});
     }
-    std::error_code ignored;
-    std::filesystem::remove(log, ignored);
     const double seconds = coreSeconds / cores;
     if (json) {
         print({{"runs", list}, {"seconds", seconds}, {"bytes", bytes}});
@@ -109,6 +110,13 @@ int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std
                    byteText(bytes));
     }
     return isComplete ? Done : RunsMissing;
+}
+
+} // namespace
+
+int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json) {
+    return untilInterrupted(
+        [&](const std::stop_token& stop) { return estimate(study, chosen, worker, json, stop); });
 }
 
 } // namespace driftscope::cli

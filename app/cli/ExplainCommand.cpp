@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "Command.h"
+#include "Interruption.h"
 
 #include "analysis/Explanation.h"
 #include "execution/Explain.h"
 #include "execution/WorkerProcess.h"
+#include "recording/PrivateFolder.h"
 #include "recording/RunReader.h"
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <stop_token>
 #include <unistd.h>
@@ -24,31 +23,6 @@ namespace {
 struct Options {
     std::string a, b;
     bool json = false;
-};
-
-volatile std::sig_atomic_t interrupted = 0;
-
-/// For nobody else, removed with all it holds at the end.
-class PrivateFolder {
-public:
-    PrivateFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "driftscope-explain-XXXXXX").string();
-        if (!::mkdtemp(name.data()))
-            throw UsageError(fmt::format("{}: no temporary folder can be made there; set TMPDIR",
-                                         std::filesystem::temp_directory_path().string()));
-        m_path = name;
-    }
-    ~PrivateFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(m_path, ignored);
-    }
-    PrivateFolder(const PrivateFolder&) = delete;
-    PrivateFolder& operator=(const PrivateFolder&) = delete;
-
-    [[nodiscard]] const std::filesystem::path& path() const { return m_path; }
-
-private:
-    std::filesystem::path m_path;
 };
 
 std::string_view stateOf(const PhaseComparison& phase) {
@@ -232,31 +206,16 @@ void printText(const Explanation& explanation) {
         fmt::print("note: {}\n", note);
 }
 
-/// Trains on a thread of its own, so that Ctrl-C is seen. None if it came.
-std::optional<Explanation> explainUntilInterrupted(const RunReader& a, const RunReader& b,
-                                                   const ExplainOptions& options) {
-    std::signal(SIGINT, [](int) { interrupted = 1; });
-    std::signal(SIGTERM, [](int) { interrupted = 1; });
-    std::stop_source stop;
-    std::future<std::optional<Explanation>> result = std::async(
-        std::launch::async, [&, token = stop.get_token()] { return explain(a, b, options, token); });
-    while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
-        if (interrupted)
-            stop.request_stop();
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-    return result.get();
-}
-
 int explainCommand(const Options& options) {
     const RunReader a(options.a), b(options.b);
-    const PrivateFolder folder;
+    const PrivateFolder folder(std::filesystem::temp_directory_path(), "driftscope-explain");
     const bool isTerminal = ::isatty(STDERR_FILENO) != 0;
     const ExplainOptions settings{.worker = findWorker(), .folder = folder.path(), .say = [&](const std::string& text) {
                                       if (isTerminal)
                                           fmt::print(stderr, "{}\n", text);
                                   }};
-    const std::optional<Explanation> explanation = explainUntilInterrupted(a, b, settings);
+    const std::optional<Explanation> explanation =
+        untilInterrupted([&](const std::stop_token& stop) { return explain(a, b, settings, stop); });
     if (!explanation)
         return Interrupted;
     if (options.json)

@@ -20,6 +20,7 @@
 #include <mutex>
 #include <optional>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -43,15 +44,22 @@ bp::pipe privatePipe() {
 
 /// To a worker that may have died already, which must cost its own run and not this process.
 void writeAll(const bp::pipe& pipe, std::string_view text) {
-    std::signal(SIGPIPE, SIG_IGN);
+    sigset_t brokenPipe, before;
+    ::sigemptyset(&brokenPipe);
+    ::sigaddset(&brokenPipe, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &brokenPipe, &before);
     while (!text.empty()) {
         const ssize_t n = ::write(pipe.native_sink(), text.data(), text.size());
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            return;
+        if (n < 0) {
+            const timespec now{};
+            ::sigtimedwait(&brokenPipe, nullptr, &now); // this thread's own, which nobody else is to get
+            break;
+        }
         text.remove_prefix(static_cast<std::size_t>(n));
     }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 /// What must hold in the worker before its program begins, which takes LibTorch 0.4 s to load: it ends
@@ -110,6 +118,13 @@ std::string lastLine(const fs::path& log) {
         if (line.find_first_not_of(" \t\r") != std::string::npos)
             last = line;
     return last.substr(0, 300);
+}
+
+/// Until the process has ended; it stays a zombie, so that its number is still its own.
+void waitUnreaped(pid_t pid) {
+    siginfo_t info{};
+    while (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        continue;
 }
 
 WorkerEnded endOf(const bp::child& child, const fs::path& log, bool wasStopped) {
@@ -215,11 +230,12 @@ WorkerEnded runWorker(const WorkerLaunch& launch, WorkerRequest request, std::st
             else
                 onEvent(event);
         }
-        std::error_code ignored;
-        process.child.wait(ignored);
+        waitUnreaped(process.child.id());
         wasStopped = terminator.hasFired();
         isOverTime = terminator.isOverTime();
-    }
+    } // nobody signals the process any more: its number may go to another
+    std::error_code ignored;
+    process.child.wait(ignored);
     if (!end)
         end = endOf(process.child, launch.log, wasStopped);
     if (isOverTime && end->state != RunState::Finished) {
