@@ -56,7 +56,7 @@ StudyResults study() {
     StudyResults results = resultsOf("threads = [1, 2, 3, 4]", "description = \"Does the thread count matter?\"\n");
     results.folder.path = "/studies/by hand";
     const auto comparison = comparisonOf(Metric::RelativeL2, {0, 1.23456e-7, 2e-7});
-    comparison->first = FirstDivergence{10, "gradient", "fc1.weight"};
+    comparison->first = FirstDivergence{10, "gradient", "fc1.weight", 9};
     RunResult& run = results.runs[1];
     run.comparison = comparison;
     run.verdict = {"rounding",

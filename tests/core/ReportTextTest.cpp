@@ -18,7 +18,7 @@ using test::resultsOf;
 void compare(StudyResults& results, std::size_t run, double distance, const std::string& verdict) {
     const auto comparison = comparisonOf(Metric::RelativeL2, {0, distance});
     if (distance > 0)
-        comparison->first = FirstDivergence{10, "gradient", "fc1.weight"};
+        comparison->first = FirstDivergence{10, "gradient", "fc1.weight", 9};
     results.runs[run].comparison = comparison;
     results.runs[run].verdict.kind = verdict;
 }

@@ -87,7 +87,7 @@ TEST(StudyToml, ValuesOutOfRange) {
     for (const char* number : {"nan", "-nan", "inf", "-inf", "+inf"})
         EXPECT_HAS(problem(std::string("learning_rate = ") + number),
                    at(7, 17, "learning_rate = "));
-    EXPECT_HAS(problem("betas = [0.9, nan]"), at(7, 9, "betas = nan: allowed is 0 … 1"));
+    EXPECT_HAS(problem("betas = [0.9, nan]"), at(7, 9, "betas = nan: allowed is a finite number, 0 … 1"));
     EXPECT_HAS(
         problem("optimizer = \"adm\""),
         at(7, 13,
