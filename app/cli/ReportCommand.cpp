@@ -51,8 +51,11 @@ Json flipsJson(const StudyResults& results, const RunResult& run) {
     if (!run.reference || run.config.record.reluProbe == 0 || !run.comparison)
         return nullptr;
     const RunConfig& reference = results.runs[*run.reference].config;
-    const ReluFlips flips = reluFlips(RunReader(results.folder.runFile(run.config)),
-                                      RunReader(results.folder.runFile(reference)));
+    ReluFlips flips;
+    try {
+        flips = reluFlips(RunReader(results.folder.runFile(run.config)), RunReader(results.folder.runFile(reference)));
+    } catch (const RecordingError&) { // other probes: there is nothing to compare
+    }
     if (flips.steps.empty())
         return nullptr;
     Json share = Json::array(), modules = Json::object();
