@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace driftscope {
 namespace {
@@ -17,6 +18,11 @@ constexpr double normalWidth = 2;
 constexpr double denseWidth = 1;
 constexpr std::size_t densePoints = 50'000; ///< from so many on, Qt's own lines take too long
 constexpr double strongWidth = 3.5;
+
+/// In the colour of its run, and of no scope's style.
+void setTwinDash(QPen& pen) {
+    pen.setDashPattern({1, 3});
+}
 
 void placeAt(QCPItemStraightLine& line, double value, bool isVertical) {
     const auto place = [&](QCPItemPosition& position, double other) {
@@ -203,7 +209,7 @@ void CurvePlot::fillGraphs() {
 
         m_graphs[c]->data()->clear();
         m_markers[c]->data()->clear();
-        if (curve.firstDivergence) {
+        if (curve.firstDivergence && !curve.isTwin) {
             const auto at =
                 std::ranges::lower_bound(curve.steps, static_cast<double>(*curve.firstDivergence));
             if (at != curve.steps.end())
@@ -217,6 +223,17 @@ void CurvePlot::fillGraphs() {
                                  QVector<double>(values.begin(), values.end()), true);
     }
     m_dense->setCurves(std::move(dense));
+    const auto twins = std::ranges::count_if(m_view.curves, &Curve::isTwin);
+    setTwinKey(twins > 0 && static_cast<std::size_t>(twins) < m_view.curves.size());
+}
+
+void CurvePlot::setTwinKey(bool isShown) {
+    if (isShown == (m_twinKey != nullptr))
+        return;
+    if (isShown)
+        m_twinKey = plot().addGraph();
+    else
+        plot().removeGraph(std::exchange(m_twinKey, nullptr));
 }
 
 void CurvePlot::placeFixedLines() {
@@ -243,19 +260,29 @@ void CurvePlot::placeFixedLines() {
 void CurvePlot::fillLegend() {
     QCPLegend& legend = *plot().legend;
     legend.clearItems();
-    const bool isShown = m_view.curves.size() <= m_legendLimit;
+    const auto isNamed = [this](const Curve& curve) { return !m_twinKey || !curve.isTwin; };
+    const bool isShown = static_cast<std::size_t>(std::ranges::count_if(m_view.curves, isNamed)) <=
+                         m_legendLimit;
     legend.setVisible(isShown);
     legend.setFont(plotFont());
     legend.setTextColor(theme().text);
     if (!isShown)
         return;
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
+        if (!isNamed(m_view.curves[c]))
+            continue;
         QString name = QString::fromStdString(m_view.curves[c].name);
         if (!m_view.curves[c].firstDivergence)
             name += tr(" — bit-identical");
         m_graphs[c]->setName(name);
         m_graphs[c]->addToLegend();
     }
+    if (!m_twinKey)
+        return;
+    const bool isScaled =
+        std::ranges::any_of(m_view.curves, [](const Curve& curve) { return curve.scale != 1; });
+    m_twinKey->setName(isScaled ? tr("the run's float64 twin × 2²⁹") : tr("the run's float64 twin"));
+    m_twinKey->addToLegend();
 }
 
 void CurvePlot::styleGraphs() {
@@ -270,7 +297,7 @@ void CurvePlot::styleGraphs() {
         QPen pen(color, isStrong ? strongWidth : width, lineStyle(curve.style));
         pen.setJoinStyle(Qt::BevelJoin);
         if (curve.isTwin)
-            pen.setDashPattern({1, 3}); // in the colour of its run, and of no scope's style
+            setTwinDash(pen);
         m_graphs[c]->setPen(pen);
         if (isDense())
             m_dense->setPen(c, pen);
@@ -282,6 +309,11 @@ void CurvePlot::styleGraphs() {
         m_markers[c]->setScatterStyle(
             QCPScatterStyle(markerOf(curve.run), QPen(color, 2), QBrush(theme().background), 10));
         m_graphs[c]->setAntialiasedScatters(true);
+    }
+    if (m_twinKey) {
+        QPen pen(theme().mutedText, width);
+        setTwinDash(pen);
+        m_twinKey->setPen(pen);
     }
 }
 

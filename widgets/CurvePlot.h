@@ -36,7 +36,7 @@ public:
 
     /// Its curves are drawn stronger than the others.
     void setSelectedRun(std::optional<std::size_t> run);
-    /// Beyond so many curves there is no legend: the trees beside the plot serve as one.
+    /// Beyond so many curves, twins apart, there is no legend: the trees beside the plot serve as one.
     void setLegendLimit(std::size_t curves);
 
     void resetZoom() override;
@@ -67,6 +67,7 @@ private:
     void addFixedLines();
     void placeFixedLines();
     void fillGraphs();
+    void setTwinKey(bool isShown);
     void fillLegend();
     void styleGraphs();
     void fitRanges();
@@ -80,7 +81,8 @@ private:
     QSharedPointer<FloorTicker> m_logTicker;
     DenseCurves* m_dense;             ///< draws the curves where they have many points
     std::vector<QCPGraph*> m_graphs;  ///< one per curve, without points where m_dense draws it
-    std::vector<QCPGraph*> m_markers; ///< first divergence of each curve
+    std::vector<QCPGraph*> m_markers; ///< first divergence of each curve, but for twins
+    QCPGraph* m_twinKey = nullptr;    ///< stands for all twins in the legend; there while they are
     QCPItemStraightLine* m_floorLine;
     QCPItemText* m_floorLabel;
     QCPItemStraightLine* m_zeroLine;

@@ -81,6 +81,8 @@ bool isGap(Qt::PenStyle style, int x) {
         return x % 14 >= 11 || (x % 14 >= 6 && x % 14 < 9);
     case Qt::DashDotDotLine:
         return x % 19 >= 6 && (x % 19 - 6) % 5 < 3;
+    case Qt::CustomDashLine: // of a twin
+        return x % 8 >= 2;
     default:
         return false;
     }

@@ -3,11 +3,14 @@
 
 #include "RunText.h"
 
+#include "analysis/ReportText.h"
 #include "analysis/ViewData.h"
 
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QScrollBar>
+
+#include <cmath>
 
 namespace driftscope {
 namespace {
@@ -62,12 +65,65 @@ QString environmentLine(const std::string& json) {
     return parts.join(QStringLiteral(" · "));
 }
 
+/// The values of the axes, then what all runs of the study have in common.
+QString settingsLine(const RunResult& run) {
+    if (!run.isConfigured)
+        return RunDetails::tr("not known: another program wrote the file");
+    const RunConfig& config = run.config;
+    QStringList parts;
+    for (const Assignment& setting : config.settings)
+        parts << QStringLiteral("%1 %2").arg(escaped(setting.key),
+                                             escaped(toText(setting.value)));
+    parts << RunDetails::tr("%1 on %2").arg(escaped(config.model.kind), escaped(config.data.kind))
+          << RunDetails::tr("batch %1").arg(config.train.batch)
+          << RunDetails::tr("order %1").arg(escaped(config.train.order))
+          << RunDetails::tr("optimizer %1").arg(escaped(config.train.optimizer))
+          << escaped(config.train.dtype);
+    return parts.join(QStringLiteral(" · "));
+}
+
+/// Three digits, or nothing where there is no number.
+QString number(double value) {
+    return std::isnan(value) ? QString() : escaped(shortNumber(value));
+}
+
 } // namespace
 
 RunDetails::RunDetails(QWidget* parent) : QTextBrowser(parent) {
     setOpenLinks(false);
     setFrameShape(QFrame::NoFrame);
     document()->setDocumentMargin(8);
+}
+
+/// In the colour of the kind; other words as they are.
+QString RunDetails::kindText(const std::string& kind) const {
+    if (verdictSymbol(kind).empty())
+        return escaped(kind);
+    return QStringLiteral("<span style='color:%1'>%2</span>")
+        .arg(m_theme.verdictColor(kind).name(), verdictText(kind).toHtmlEscaped());
+}
+
+QString RunDetails::verdictPart(const Verdict& verdict) const {
+    if (verdict.kind.empty())
+        return {};
+    return QStringLiteral("<p><big><b>%1</b></big><br>%2</p>")
+        .arg(kindText(verdict.kind), escaped(verdict.summary));
+}
+
+QString RunDetails::evidencePart(const Verdict& verdict) const {
+    if (verdict.evidence.empty())
+        return {};
+    QString rows;
+    for (const QString& title : {tr("What"), tr("Value"), tr("Threshold"), tr("Says")})
+        rows += QStringLiteral("<th align='left' style='color:%1'>%2</th>")
+                    .arg(m_theme.mutedText.name(), title.toHtmlEscaped());
+    rows = QStringLiteral("<tr>%1</tr>").arg(rows);
+    for (const Evidence& evidence : verdict.evidence)
+        rows += QStringLiteral("<tr><td><b>%1</b>: %2</td><td>%3</td><td>%4</td><td>%5</td></tr>")
+                    .arg(escaped(evidence.name), escaped(evidence.text), number(evidence.value),
+                         number(evidence.threshold), kindText(evidence.says));
+    return QStringLiteral("<table cellpadding='3' cellspacing='0' width='100%'>%1</table><br>")
+        .arg(rows);
 }
 
 void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t> run) {
@@ -80,13 +136,16 @@ void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t>
         return;
     }
     const RunResult& result = results->runs[*run];
-    QString html =
-        QStringLiteral("<h3>%1</h3><table>").arg(runName(*results, *run).toHtmlEscaped());
+    QString html = QStringLiteral("<h3>%1</h3>").arg(runName(*results, *run).toHtmlEscaped());
+    html += verdictPart(result.verdict) + evidencePart(result.verdict);
+    html += QStringLiteral("<table>");
     html += row(tr("State"), stateText(result.state).toHtmlEscaped());
     if (!result.message.empty())
         html += row(tr("Message"), escaped(result.message));
     if (!result.comparisonProblem.empty())
         html += row(tr("Not compared"), escaped(result.comparisonProblem));
+    if (result.config.isTwin)
+        html += row(tr("Twin"), tr("the same run in float64: evidence for that run's verdict"));
     if (!result.reference)
         html += row(tr("Role"), tr("the reference: the other runs are compared with it"));
     else
@@ -96,19 +155,7 @@ void RunDetails::showRun(const StudyResults* results, std::optional<std::size_t>
         html += row(tr("At step %1").arg(result.comparison->steps.back()),
                     finalValues(*result.comparison));
     }
-    if (!result.verdict.kind.empty()) {
-        QStringList evidence;
-        for (const Evidence& each : result.verdict.evidence)
-            evidence << escaped(each.text);
-        html += row(tr("Verdict"), QStringLiteral("<b>%1</b><br>%2")
-                                       .arg(escaped(result.verdict.kind), escaped(result.verdict.summary)));
-        html += row(tr("Evidence"), evidence.join(QStringLiteral("<br>")));
-    }
-    const RunConfig& config = result.config;
-    html += row(tr("Data"), tr("%1, batch %2, %3")
-                                .arg(escaped(config.data.kind))
-                                .arg(config.train.batch)
-                                .arg(escaped(config.train.order)));
+    html += row(tr("Settings"), settingsLine(result));
     if (const QString line = environmentLine(result.environment); !line.isEmpty())
         html += row(tr("Environment"), line);
     // Live updates must not throw the reader back to the top.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "RunText.h"
 
+#include "analysis/ReportText.h"
 #include "analysis/ViewData.h"
 
 #include <QCoreApplication>
 
+#include <algorithm>
+#include <array>
 #include <map>
 
 namespace driftscope {
@@ -59,6 +62,17 @@ QString stateText(std::optional<RunState> state) {
                                                     {RunState::Cancelled, QStringLiteral("■")},
                                                     {RunState::Unavailable, QStringLiteral("∅")}};
     return QStringLiteral("%1 %2").arg(shapes.at(*state), stateWord(*state));
+}
+
+QString verdictText(const std::string& kind) {
+    static constexpr std::array<std::string_view, 8> words{
+        QT_TRANSLATE_NOOP("RunText", "identical"),  QT_TRANSLATE_NOOP("RunText", "rounding"),
+        QT_TRANSLATE_NOOP("RunText", "precision"),  QT_TRANSLATE_NOOP("RunText", "data"),
+        QT_TRANSLATE_NOOP("RunText", "random"),     QT_TRANSLATE_NOOP("RunText", "algorithmic"),
+        QT_TRANSLATE_NOOP("RunText", "run-to-run"), QT_TRANSLATE_NOOP("RunText", "inconclusive")};
+    if (std::ranges::find(words, kind) == words.end()) // none
+        return text(kind);
+    return QStringLiteral("%1 %2").arg(text(verdictSymbol(kind)), tr(kind.c_str()));
 }
 
 QString divergenceText(const StudyResults& results, std::size_t run, Metric metric) {

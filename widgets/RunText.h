@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 namespace driftscope {
 
@@ -24,6 +25,9 @@ QString stateWord(RunState state);
 
 /// A shape and a word: "✓ finished".
 QString stateText(std::optional<RunState> state);
+
+/// A kind of verdict as a shape and a word: "≈ rounding". "" where there is no verdict.
+QString verdictText(const std::string& kind);
 
 /// Model-wide divergence at the last compared step: "3.2e-07", "= identical", "reference" or "–".
 QString divergenceText(const StudyResults& results, std::size_t run, Metric metric);

@@ -4,6 +4,10 @@
 #include "Icons.h"
 #include "RunText.h"
 
+#include "analysis/Twins.h"
+
+#include <QBrush>
+
 #include <algorithm>
 
 namespace driftscope {
@@ -20,9 +24,10 @@ bool haveSameRuns(const StudyResults& a, const StudyResults& b) {
            a.folder.path == b.folder.path;
 }
 
-QString groupTitle(const Assignment& assignment) {
-    return QStringLiteral("%1 %2").arg(QString::fromStdString(assignment.key),
-                                       QString::fromStdString(toText(assignment.value)));
+QString groupTitle(const RunConfig& run) {
+    const Assignment& setting = run.settings.front();
+    return QStringLiteral("%1 %2").arg(QString::fromStdString(setting.key),
+                                       QString::fromStdString(valueText(run, setting)));
 }
 
 } // namespace
@@ -45,22 +50,46 @@ void RunTreeModel::rebuild() {
     const std::size_t count = m_results ? m_results->runs.size() : 0;
     m_statuses.assign(count, std::nullopt);
     m_isChecked.assign(count, true);
+    for (std::size_t run = 0; run < count; ++run)
+        m_isChecked[run] = !isBesideItsRun(*m_results, run);
+    regroup();
+}
+
+void RunTreeModel::regroup() {
+    const std::size_t count = m_isChecked.size();
     m_groups.clear();
     for (std::size_t run = 0; run < count; ++run) {
-        const std::vector<Assignment>& settings = m_results->runs[run].config.settings;
-        const QString title = settings.size() < 2 ? QString() : groupTitle(settings.front());
+        const RunConfig& config = m_results->runs[run].config;
+        const QString title = config.settings.size() < 2 ? QString() : groupTitle(config);
         auto group = std::ranges::find(m_groups, title, &Group::title);
         if (group == m_groups.end())
             group = m_groups.insert(m_groups.end(), {title, {}});
         group->runs.push_back(run);
     }
+    for (Group& group : m_groups)
+        std::erase_if(group.runs, [this](std::size_t run) { return !hasRow(run); });
+    std::erase_if(m_groups, [](const Group& group) { return group.runs.empty(); });
+}
+
+bool RunTreeModel::hasRow(std::size_t run) const {
+    return m_showsTwins || !isBesideItsRun(*m_results, run);
+}
+
+void RunTreeModel::setShowsTwins(bool showsTwins) {
+    if (showsTwins == m_showsTwins)
+        return;
+    beginResetModel();
+    m_showsTwins = showsTwins;
+    regroup();
+    endResetModel();
+    emit checkedRunsChanged();
 }
 
 void RunTreeModel::setStatuses(const std::vector<RunStatus>& statuses) {
     for (const RunStatus& status : statuses)
         if (status.run < m_statuses.size())
             m_statuses[status.run] = status;
-    refresh(State, Divergence);
+    refresh(State, Progress);
 }
 
 void RunTreeModel::setMetric(Metric metric) {
@@ -89,7 +118,7 @@ void RunTreeModel::refresh(int firstColumn, int lastColumn) {
 std::vector<std::size_t> RunTreeModel::checkedRuns() const {
     std::vector<std::size_t> runs;
     for (std::size_t run = 0; run < m_isChecked.size(); ++run)
-        if (m_isChecked[run])
+        if (m_isChecked[run] && hasRow(run))
             runs.push_back(run);
     return runs;
 }
@@ -103,7 +132,8 @@ void RunTreeModel::setCheckedRuns(const std::vector<std::size_t>& runs) {
 }
 
 void RunTreeModel::checkAll() {
-    m_isChecked.assign(m_isChecked.size(), true);
+    for (std::size_t run = 0; run < m_isChecked.size(); ++run)
+        m_isChecked[run] = hasRow(run);
     refresh(Run, Run);
     emit checkedRunsChanged();
 }
@@ -188,7 +218,9 @@ QVariant RunTreeModel::runData(std::size_t run, int column, int role) const {
     case ShareRole:
         return shareOf(run);
     case Qt::ToolTipRole:
-        return toolTip(run);
+        return toolTip(run, column);
+    case Qt::ForegroundRole:
+        return column == Verdict ? verdictColor(run) : QVariant();
     case Qt::DecorationRole:
         return column == Run ? QVariant(runSwatch(m_theme, run)) : QVariant();
     case Qt::CheckStateRole:
@@ -202,12 +234,14 @@ QVariant RunTreeModel::runData(std::size_t run, int column, int role) const {
     switch (column) {
     case Run:
         return nameInGroup(run);
+    case Verdict:
+        return verdictText(m_results->runs[run].verdict.kind);
+    case Divergence:
+        return divergenceText(run);
     case State:
         return stateText(run);
     case Progress:
         return progressText(run);
-    case Divergence:
-        return divergenceText(run);
     default:
         return {};
     }
@@ -241,17 +275,21 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
         return {};
     if (role == Qt::ToolTipRole && section == Divergence)
         return tr("%1 at the last step that was compared").arg(metricName(m_metric));
+    if (role == Qt::ToolTipRole && section == Verdict)
+        return tr("What kind of difference it is; point at one to read why");
     if (role != Qt::DisplayRole)
         return {};
     switch (section) {
     case Run:
         return tr("Run");
+    case Verdict:
+        return tr("Verdict");
+    case Divergence:
+        return tr("Divergence");
     case State:
         return tr("State");
     case Progress:
         return tr("Progress");
-    case Divergence:
-        return tr("Divergence");
     default:
         return {};
     }
@@ -293,7 +331,15 @@ QString RunTreeModel::divergenceText(std::size_t run) const {
     return driftscope::divergenceText(*m_results, run, m_metric);
 }
 
-QString RunTreeModel::toolTip(std::size_t run) const {
+QVariant RunTreeModel::verdictColor(std::size_t run) const {
+    const std::string& kind = m_results->runs[run].verdict.kind;
+    return kind.empty() ? QVariant() : QVariant(QBrush(m_theme.verdictColor(kind)));
+}
+
+QString RunTreeModel::toolTip(std::size_t run, int column) const {
+    const std::string& summary = m_results->runs[run].verdict.summary;
+    if (column == Verdict && !summary.empty()) // as rich text, whose lines wrap
+        return QStringLiteral("<p>%1</p>").arg(QString::fromStdString(summary).toHtmlEscaped());
     QString tip = runName(*m_results, run);
     const auto& status = m_statuses[run];
     const QString message = QString::fromStdString(

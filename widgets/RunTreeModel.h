@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs of a study as a tree: grouped by the first axis, with state, progress and final
-// divergence. A check mark says whether a run's curves are shown.
+// The runs of a study as a tree: grouped by the first axis, with verdict, final divergence, state
+// and progress. A check mark says whether a run's curves are shown. Float64 twins have rows of their
+// own only where they are asked for.
 #pragma once
 
 #include "Theme.h"
@@ -20,7 +21,7 @@ class RunTreeModel : public QAbstractItemModel {
     Q_OBJECT
 
 public:
-    enum Column { Run, State, Progress, Divergence, ColumnCount };
+    enum Column { Run, Verdict, Divergence, State, Progress, ColumnCount };
     enum Role {
         RunRole = Qt::UserRole, ///< position in the study; invalid for a group
         ShareRole,              ///< 0 … 1 of the steps done
@@ -34,7 +35,10 @@ public:
     void setStatuses(const std::vector<RunStatus>& statuses);
     void setMetric(Metric metric);
     void setTheme(const Theme& theme);
+    /// Twins get rows, unchecked at first. Check marks stay.
+    void setShowsTwins(bool showsTwins);
 
+    /// Those that have a row.
     [[nodiscard]] std::vector<std::size_t> checkedRuns() const;
     void setCheckedRuns(const std::vector<std::size_t>& runs);
     void checkAll();
@@ -60,7 +64,9 @@ private:
         std::vector<std::size_t> runs;
     };
     void rebuild();
-    void refresh(int firstColumn = Run, int lastColumn = Divergence);
+    void regroup();
+    void refresh(int firstColumn = Run, int lastColumn = ColumnCount - 1);
+    [[nodiscard]] bool hasRow(std::size_t run) const;
     [[nodiscard]] bool isFlat() const {
         return m_groups.size() == 1 && m_groups.front().title.isEmpty();
     }
@@ -75,12 +81,14 @@ private:
     [[nodiscard]] double shareOf(std::size_t run) const;
     [[nodiscard]] QString progressText(std::size_t run) const;
     [[nodiscard]] QString divergenceText(std::size_t run) const;
-    [[nodiscard]] QString toolTip(std::size_t run) const;
+    [[nodiscard]] QVariant verdictColor(std::size_t run) const;
+    [[nodiscard]] QString toolTip(std::size_t run, int column) const;
 
     std::shared_ptr<const StudyResults> m_results;
     std::vector<std::optional<RunStatus>> m_statuses;
     std::vector<bool> m_isChecked;
     std::vector<Group> m_groups;
+    bool m_showsTwins = false;
     Metric m_metric = Metric::RelativeL2;
     Theme m_theme = Theme::light();
 };

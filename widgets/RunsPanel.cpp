@@ -37,8 +37,8 @@ RunsPanel::RunsPanel(QWidget* parent)
     m_view->setIndentation(14);
     m_view->setIconSize(QSize(swatchPixels, swatchPixels));
     m_view->setItemDelegateForColumn(RunTreeModel::Progress, new ProgressDelegate(m_view));
+    // The last column takes what is left; where nothing is, the tree scrolls and cuts no text.
     m_view->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_view->header()->setSectionResizeMode(RunTreeModel::Divergence, QHeaderView::Stretch);
     m_view->setContextMenuPolicy(Qt::ActionsContextMenu);
     connect(m_filter, &QAbstractItemModel::modelReset, m_view, &QTreeView::expandAll);
     connect(m_view->selectionModel(), &QItemSelectionModel::currentChanged, this,

@@ -22,6 +22,12 @@ Theme makeTheme(bool isDark) {
         .hatch = either(0x9aa2ad, 0x6b737e),
         .warning = either(0xfff1cc, 0x4a3d12),
         .error = either(0xfde1de, 0x58231f),
+        .identicalText = either(0x00703c, 0x3ccf9e),
+        .roundingText = either(0x0b62c4, 0x6cb2ff),
+        .precisionText = either(0x00696f, 0x4fd1d9),
+        .otherInputText = either(0x8a2f8f, 0xe09ae4),
+        .algorithmicText = either(0xb33a00, 0xff8f5a),
+        .runToRunText = either(0x8a5300, 0xf0ad1f),
         // On white, yellow is darkened: Okabe and Ito's own can't be seen there as a line. On dark,
         // black becomes white and blue is lightened; the others are bright enough.
         .runs = {either(0x000000, 0xffffff), either(0x0072b2, 0x3f9fe0), either(0xd55e00, 0xe8702a),
@@ -62,6 +68,22 @@ QColor Theme::runColor(std::size_t run) const {
     default:
         return color;
     }
+}
+
+QColor Theme::verdictColor(std::string_view kind) const {
+    if (kind == "identical")
+        return identicalText;
+    if (kind == "rounding")
+        return roundingText;
+    if (kind == "precision")
+        return precisionText;
+    if (kind == "data" || kind == "random")
+        return otherInputText;
+    if (kind == "algorithmic")
+        return algorithmicText;
+    if (kind == "run-to-run")
+        return runToRunText;
+    return mutedText;
 }
 
 QPalette paletteOf(const Theme& theme) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 
 namespace driftscope {
 
@@ -28,6 +29,9 @@ struct Theme {
     QColor hatch; ///< lines of unavailable cells
     QColor warning;
     QColor error;
+    // Text that says a verdict, readable on `background`. Inconclusive is mutedText.
+    QColor identicalText, roundingText, precisionText, otherInputText, algorithmicText,
+        runToRunText;
     std::array<QColor, paletteSize> runs; ///< Okabe–Ito
 
     static Theme light();
@@ -37,6 +41,9 @@ struct Theme {
 
     /// From the ninth run on in other lightnesses, which the colour-blind see too.
     [[nodiscard]] QColor runColor(std::size_t run) const;
+
+    /// Of a kind of verdict; beside it stand a shape and a word, as verdictText has them.
+    [[nodiscard]] QColor verdictColor(std::string_view kind) const;
 };
 
 /// A palette for the whole window, for systems that don't say whether they are dark.

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "DryRun.h"
 
-#include "Interruption.h"
-
 #include "Command.h"
+#include "Interruption.h"
 
 #include "execution/RunManager.h"
 #include "execution/WorkerProcess.h"
 #include "recording/PrivateFolder.h"
 #include "study/ByteText.h"
-#include "study/DataFiles.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +15,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 
 namespace driftscope::cli {
 namespace {
@@ -65,13 +64,14 @@ std::string roleOf(const RunConfig& run) {
 int estimate(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json,
              const std::stop_token& stop) {
     const std::vector<RunConfig> runs = expand(study);
-    for (const std::size_t i : chosen) {
-        requireDataFiles(runs[i].data);
-        requireModelFile(runs[i].model);
-    }
+    std::vector<RunConfig> configs;
+    for (const std::size_t i : chosen)
+        configs.push_back(runs[i]);
+    warn(study, checkData(configs, worker, stop));
     const int cores = availableCores();
-    const PrivateFolder folder(std::filesystem::temp_directory_path(), "driftscope-dry-run");
-    const WorkerLaunch launch{.worker = worker, .log = folder.path() / "log"};
+    std::optional<PrivateFolder> folder;
+    folder.emplace(std::filesystem::temp_directory_path(), "driftscope-dry-run");
+    const WorkerLaunch launch{.worker = worker, .log = folder->path() / "log"};
     std::vector<std::vector<std::string>> rows{{"run", "id", "role", "steps", "time", "disk"}};
     Json list = Json::array();
     double coreSeconds = 0, bytes = 0;
@@ -101,6 +101,7 @@ int estimate(const Study& study, const std::vector<std::size_t>& chosen, const s
                         {"seconds", isPossible ? Json(estimate.seconds) : Json(nullptr)},
                         {"bytes", isPossible ? Json(estimate.bytes) : Json(nullptr)}});
     }
+    folder.reset(); // printing into a closed pipe ends the program
     const double seconds = coreSeconds / cores;
     if (json) {
         print({{"runs", list}, {"seconds", seconds}, {"bytes", bytes}});
@@ -113,6 +114,12 @@ int estimate(const Study& study, const std::vector<std::size_t>& chosen, const s
 }
 
 } // namespace
+
+void warn(const Study& study, const CheckedData& data) {
+    for (const std::vector<std::string>& sentences : {unusedSettings(study), data.warnings})
+        for (const std::string& sentence : sentences)
+            fmt::print(stderr, "warning: {}\n", sentence);
+}
 
 int dryRun(const Study& study, const std::vector<std::size_t>& chosen, const std::filesystem::path& worker, bool json) {
     return untilInterrupted(

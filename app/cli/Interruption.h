@@ -3,13 +3,15 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <stop_token>
+#include <thread>
 #include <type_traits>
 
 namespace driftscope::cli {
 
-/// Catches both signals while it lives.
+/// Catches both signals while it lives; leaves them as they were before.
 class Interruption {
 public:
     Interruption();
@@ -18,14 +20,24 @@ public:
     Interruption& operator=(const Interruption&) = delete;
 
     [[nodiscard]] static bool hasCome();
+
+private:
+    using Handler = void (*)(int);
+    Handler m_beforeInterrupt, m_beforeTerminate;
 };
 
-/// work(std::stop_token) on a thread of its own; returns what it returns.
+/// Throws UsageError where the system has no thread left.
+std::jthread startThread(std::function<void()> work);
+
+/// work(std::stop_token) on a thread of its own; returns what it returns, or throws what it throws.
 template <class Work>
 auto untilInterrupted(const Work& work) {
     const Interruption interruption;
     std::stop_source stop;
-    auto result = std::async(std::launch::async, [&] { return work(stop.get_token()); });
+    std::packaged_task<std::invoke_result_t<const Work&, std::stop_token>()> task(
+        [&] { return work(stop.get_token()); });
+    auto result = task.get_future();
+    const std::jthread thread = startThread([&task] { task(); });
     while (result.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready)
         if (Interruption::hasCome())
             stop.request_stop();

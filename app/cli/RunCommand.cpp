@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "Command.h"
 #include "DryRun.h"
+#include "Interruption.h"
 #include "ProgressLine.h"
 #include "SpaceCheck.h"
 
 #include "analysis/StudyResults.h"
+#include "execution/DataCheck.h"
 #include "execution/RunManager.h"
 #include "execution/WorkerProcess.h"
 #include "study/ByteText.h"
@@ -18,8 +20,10 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <sstream>
+#include <stop_token>
 #include <unistd.h>
 
 namespace driftscope::cli {
@@ -39,13 +43,6 @@ struct Options {
     bool twins = false;
     bool json = false;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
-
-void catchInterrupts() {
-    std::signal(SIGINT, [](int) { interrupted = 1; });
-    std::signal(SIGTERM, [](int) { interrupted = 1; });
-}
 
 /// Reports what the manager says until every run has ended; Ctrl-C stops the runs, a second one kills.
 /// `statuses` has one for every run of the study; those of the runs in `options` are replaced.
@@ -67,7 +64,7 @@ void supervise(const StudyFolder& folder, const RunManager::Options& options, st
             progress.update(status);
             statuses[status.run] = std::move(status);
         }
-        if (interrupted && !isStopping) {
+        if (Interruption::hasCome() && !isStopping) {
             isStopping = true;
             progress.say("stopping the runs; what they recorded is kept");
             manager.requestStop();
@@ -179,12 +176,22 @@ int run(const Options& options) {
     const bool isFolder = options.resume && std::filesystem::is_directory(options.study);
     const std::filesystem::path path = !options.output.empty() ? options.output : isFolder ? options.study : study.name;
     const bool isResumed = options.resume && std::filesystem::exists(path);
+    if (!isResumed)
+        requireNewFolder(path); // before the data are read, which may take long
     StudyFolder folder = isResumed ? reopen(path, study, options.twins) : StudyFolder{path, study, expand(study)};
     std::vector<std::size_t> unfinished = folder.unfinishedRuns();
     std::erase_if(unfinished, [&](std::size_t run) { return std::ranges::find(chosen, run) == chosen.end(); });
-    if (!unfinished.empty())
-        catchInterrupts();
-    requireSpaceFor(folder, unfinished, worker, [] { return interrupted != 0; });
+    std::optional<Interruption> interruption;
+    if (!unfinished.empty()) {
+        interruption.emplace();
+        std::vector<RunConfig> configs;
+        for (const std::size_t run : unfinished)
+            configs.push_back(folder.runs[run]);
+        warn(study, untilInterrupted([&](const std::stop_token& stop) { return checkData(configs, worker, stop); }));
+    }
+    requireSpaceFor(folder, unfinished, worker, Interruption::hasCome);
+    if (Interruption::hasCome())
+        return Interrupted;
     if (!isResumed)
         folder = createStudyFolder(path, study);
     else if (options.twins)
@@ -205,7 +212,7 @@ int run(const Options& options) {
 
     const bool areSaved = save(loadResults(folder, cores));
     printSummary(folder, statuses, options.json);
-    if (interrupted)
+    if (Interruption::hasCome())
         return Interrupted;
     const bool allFinished =
         std::ranges::all_of(chosen, [&](std::size_t run) { return statuses[run].state == RunState::Finished; });

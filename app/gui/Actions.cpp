@@ -86,6 +86,13 @@ Actions::Actions(QObject* parent) {
     logAxis = make("logAxis", tr("&Logarithmic axis"), "Ctrl+L",
                    tr("Draw divergence on a logarithmic axis"), true);
     logAxis->setChecked(true);
+    twinCurves = make("twinCurves", tr("Float64 twins × 2²⁹"), "Ctrl+D",
+                      tr("Draw distances of the runs in float64, scaled to float32: rounding lies "
+                         "near the run's curve, another function lies far above"),
+                      true);
+    twinCurves->setChecked(true);
+    twinRuns = make("twinRuns", tr("Show t&wins in the tree"), "Ctrl+Shift+D",
+                    tr("List the float64 twins among the runs"), true);
     firstStep = make("firstStep", tr("First step"), "Alt+Home", tr("Go to the first step"));
     previousStep = make("previousStep", tr("Previous step"), "Alt+Left", tr("Go back one step"));
     nextStep = make("nextStep", tr("Next step"), "Alt+Right", tr("Go forward one step"));
@@ -144,7 +151,7 @@ void Actions::addMenus(QMainWindow& window, QMenu*& recent, QMenu*& view) {
     view = window.menuBar()->addMenu(tr("&View"));
     view->addActions({showCurves, showHeatmap});
     view->addSeparator();
-    view->addActions({resetZoom, logAxis});
+    view->addActions({resetZoom, logAxis, twinCurves, twinRuns});
     QMenu* curves = view->addMenu(tr("Curves &of"));
     QMenu* heatmaps = view->addMenu(tr("Heatmap &kind"));
     QMenu* step = view->addMenu(tr("&Step"));

@@ -25,6 +25,8 @@ struct Actions {
     QAction *newStudy, *openFolder, *openFiles, *showStart, *exportView, *quit;
     QAction *run, *stop, *useAsReference, *onlyThisRun, *allRuns, *filterRuns;
     QAction *showCurves, *showHeatmap, *resetZoom, *logAxis;
+    QAction *twinCurves; ///< scaled, beside their runs; enabled by the page of curves
+    QAction *twinRuns;   ///< as rows of their own in the tree
     QAction *firstStep, *previousStep, *nextStep, *lastStep;
     QAction *focusReference, *focusMetric;
     std::vector<QAction*> scopes; ///< model, layers, tensors

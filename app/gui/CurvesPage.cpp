@@ -4,17 +4,33 @@
 #include "Selection.h"
 
 #include <QAction>
+#include <QCheckBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSplitter>
 #include <QToolButton>
 
 namespace driftscope {
+namespace {
+
+QCheckBox* makeBox(QAction& action, QWidget* parent) {
+    auto* box = new QCheckBox(action.text(), parent);
+    box->setObjectName(action.objectName() + QStringLiteral("Box"));
+    box->setToolTip(action.toolTip());
+    box->setChecked(action.isChecked());
+    box->setEnabled(action.isEnabled());
+    QObject::connect(box, &QCheckBox::clicked, &action, &QAction::trigger);
+    QObject::connect(&action, &QAction::toggled, box, &QCheckBox::setChecked);
+    QObject::connect(&action, &QAction::enabledChanged, box, &QCheckBox::setEnabled);
+    return box;
+}
+
+} // namespace
 
 CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions,
-                       QWidget* parent)
-    : QWidget(parent), m_selection(selection), m_plot(new CurvePlot(this)),
-      m_scopes(new ScopeTree(this)),
+                       QAction& twinCurves, QWidget* parent)
+    : QWidget(parent), m_selection(selection), m_twinCurves(twinCurves),
+      m_plot(new CurvePlot(this)), m_scopes(new ScopeTree(this)),
       m_task(this, [this](CurveView view) { show(std::move(view)); }) {
     m_plot->setObjectName(QStringLiteral("curvePlot"));
     m_plot->setAccessibleName(tr("Divergence curves"));
@@ -35,6 +51,8 @@ CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeA
     sideLayout->addWidget(new QLabel(tr("Show"), side));
     sideLayout->addLayout(buttons);
     sideLayout->addWidget(m_scopes);
+    m_twinCurves.setEnabled(false);
+    sideLayout->addWidget(makeBox(m_twinCurves, side));
 
     auto* splitter = new QSplitter(this);
     splitter->addWidget(m_plot);
@@ -47,6 +65,7 @@ CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeA
     layout->addWidget(splitter);
 
     connect(m_scopes, &ScopeTree::checkedScopesChanged, this, &CurvesPage::refresh);
+    connect(&m_twinCurves, &QAction::toggled, this, &CurvesPage::refresh);
     connect(m_scopes, &ScopeTree::scopeSelected, &m_selection, &Selection::setScope);
     connect(&m_selection, &Selection::scopeChanged, this,
             [this] { m_scopes->selectScope(m_selection.scope()); });
@@ -91,6 +110,9 @@ void CurvesPage::refresh() {
     if (!m_results)
         return;
     m_choice.scopes = m_scopes->checkedScopes();
+    // On a linear axis the twins of another function would press all else to the ground.
+    m_twinCurves.setEnabled(m_isLogarithmic && hasTwinCurves(*m_results, m_choice.metric));
+    m_choice.withTwins = m_twinCurves.isEnabled() && m_twinCurves.isChecked();
     m_task.request([results = m_results, choice = m_choice, isLogarithmic = m_isLogarithmic] {
         CurveView view = makeCurves(*results, choice);
         view.isLogarithmic = isLogarithmic;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The Curves view: the plot, and beside it the layers and tensors to check.
+// The Curves view: the plot, and beside it the layers and tensors to check, and whether the runs'
+// float64 twins are drawn.
 #pragma once
 
 #include "CurvePlot.h"
@@ -23,8 +24,9 @@ class CurvesPage : public QWidget {
     Q_OBJECT
 
 public:
-    /// Both outlive the page. The actions check only the model, all layers, or all tensors.
-    CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions,
+    /// All outlive the page. The scopes' actions check only the model, all layers, or all tensors;
+    /// that of the twins is checkable, and enabled by the page where there is one to draw.
+    CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions, QAction& twinCurves,
                QWidget* parent = nullptr);
 
     void setResults(std::shared_ptr<const StudyResults> results);
@@ -42,6 +44,7 @@ private:
     [[nodiscard]] QString hint() const;
 
     Selection& m_selection;
+    QAction& m_twinCurves;
     CurvePlot* m_plot;
     ScopeTree* m_scopes;
     std::shared_ptr<const StudyResults> m_results;

@@ -5,6 +5,7 @@
 #include "ViewDefaults.h"
 #include "ViewExport.h"
 
+#include "analysis/Twins.h"
 #include "execution/RunManager.h"
 
 #include <QApplication>
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <numeric>
 
 namespace driftscope {
 namespace {
@@ -57,9 +57,11 @@ CurveView curvesFor(const StudyResults& results, const Options& options) {
     CurveChoice choice;
     choice.metric = *findMetric(options.metric);
     choice.scopes = findScopes(results, options.scope.empty() ? "model" : options.scope);
+    choice.withTwins = true;
     if (options.runId.empty()) {
-        choice.runs.resize(results.runs.size());
-        std::iota(choice.runs.begin(), choice.runs.end(), std::size_t{0});
+        for (std::size_t run = 0; run < results.runs.size(); ++run)
+            if (!isBesideItsRun(results, run))
+                choice.runs.push_back(run);
     } else {
         choice.runs = {findRun(results, options.runId)};
     }

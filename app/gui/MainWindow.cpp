@@ -12,6 +12,8 @@
 #include "ViewDefaults.h"
 #include "ViewExport.h"
 
+#include "analysis/Twins.h"
+
 #include <QCloseEvent>
 #include <QComboBox>
 #include <QDockWidget>
@@ -201,16 +203,30 @@ void MainWindow::runsEnded() {
     refreshActions();
     refreshStatusBar();
     std::map<RunState, int> counts;
-    const std::size_t total = m_session->results()->runs.size();
-    for (std::size_t run = 0; run < total; ++run)
-        ++counts[m_session->stateOf(run).value_or(RunState::Cancelled)];
-    if (counts.size() == 1 && counts.contains(RunState::Finished)) {
+    std::size_t total = 0;
+    int lostTwins = 0; // of runs that are there without them
+    const StudyResults& results = *m_session->results();
+    for (std::size_t run = 0; run < results.runs.size(); ++run) {
+        const RunState state = m_session->stateOf(run).value_or(RunState::Cancelled);
+        if (isBesideItsRun(results, run)) {
+            const auto own = runOfTwin(results, run);
+            lostTwins += state != RunState::Finished && own &&
+                         m_session->stateOf(*own) == RunState::Finished;
+            continue;
+        }
+        ++total;
+        ++counts[state];
+    }
+    if (counts.size() == 1 && counts.contains(RunState::Finished) && lostTwins == 0) {
         m_message->showMessage(MessageBar::Kind::Info, tr("%1 finished.").arg(runCount(total)),
                                m_actions.exportView);
     } else {
         QStringList parts;
         for (const auto& [state, count] : counts)
             parts << QStringLiteral("%1 %2").arg(count).arg(stateWord(state));
+        if (lostTwins > 0)
+            parts << tr("%1 without their float64 twin (View menu: Show twins in the tree)")
+                         .arg(lostTwins);
         m_message->showMessage(MessageBar::Kind::Warning,
                                tr("Of %1: %2. Select one in the tree to see why it did not finish.")
                                    .arg(runCount(total))
@@ -343,6 +359,14 @@ void MainWindow::moveStep(int by) {
     m_stepSlider->setValue(m_stepSlider->value() + by);
 }
 
+void MainWindow::showTwinRuns(bool isOn) {
+    const std::optional<std::size_t> run = m_selection.run();
+    m_runs->model().setShowsTwins(isOn);
+    if (!isOn && run && isBesideItsRun(*m_session->results(), *run))
+        m_selection.setRun(runOfTwin(*m_session->results(), *run));
+    m_runs->setSelectedRun(m_selection.run()); // the tree has been filled anew
+}
+
 void MainWindow::setMetric(int index) {
     m_metric = metrics()[static_cast<std::size_t>(index)].metric;
     m_metrics->setToolTip(text(std::string(infoOf(m_metric).help)));
@@ -376,6 +400,7 @@ void MainWindow::refreshActions() {
          {m_actions.exportView, m_actions.useAsReference, m_actions.onlyThisRun, m_actions.allRuns,
           m_actions.filterRuns, m_actions.showCurves, m_actions.showHeatmap})
         action->setEnabled(hasStudy);
+    m_actions.twinRuns->setEnabled(hasStudy && m_session->progress().twins > 0);
     m_reference->setEnabled(hasStudy);
     m_metrics->setEnabled(hasStudy);
 }
@@ -384,6 +409,8 @@ void MainWindow::refreshStatusBar() {
     const StudySession::Progress progress = m_session->progress();
     QStringList parts{tr("%1 of %2").arg(progress.ended).arg(runCount(progress.total))};
     if (m_session->isRunning()) {
+        if (progress.twins > 0)
+            parts << tr("%1 of %2 twins").arg(progress.twinsEnded).arg(progress.twins);
         if (progress.secondsLeft > 0)
             parts << duration(progress.secondsLeft);
         parts << tr("%1 of %2 cores").arg(progress.coresInUse).arg(progress.cores);

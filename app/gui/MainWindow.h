@@ -86,6 +86,7 @@ private:
     void fillReferences();
     void fillSteps();
     void moveStep(int by);
+    void showTwinRuns(bool isOn);
     void setMetric(int index);
     void refreshRecent();
     void refreshActions();

@@ -41,8 +41,9 @@ std::vector<StartPage::Study> startStudies() {
     std::vector<StartPage::Study> studies;
     for (const BuiltInStudy& builtIn : builtInStudies()) {
         const Study study = loadStudy(std::string(builtIn.name));
-        studies.push_back(
-            {text(study.name), text(study.description), runCount(expand(study).size())});
+        const auto runs = std::ranges::count(expand(study), false, &RunConfig::isTwin);
+        studies.push_back({text(study.name), text(study.description),
+                           runCount(static_cast<std::size_t>(runs))});
     }
     // The quickest first.
     std::ranges::stable_partition(
@@ -55,7 +56,7 @@ std::vector<StartPage::Study> startStudies() {
 void MainWindow::buildCentre() {
     m_message = new MessageBar(this);
     m_start = new StartPage(startStudies(), this);
-    m_curves = new CurvesPage(m_selection, m_actions.scopes, this);
+    m_curves = new CurvesPage(m_selection, m_actions.scopes, *m_actions.twinCurves, this);
     m_heatmap = new HeatmapPage(m_selection, m_actions.kinds, this);
     m_views = new QTabWidget(this);
     m_views->setObjectName(QStringLiteral("views"));
@@ -69,7 +70,7 @@ void MainWindow::buildCentre() {
     for (PlotWidget* plot : {static_cast<PlotWidget*>(&m_curves->plot()),
                              static_cast<PlotWidget*>(&m_heatmap->plot())})
         plot->addActions({m_actions.exportView, m_actions.resetZoom});
-    m_curves->plot().addAction(m_actions.logAxis);
+    m_curves->plot().addActions({m_actions.logAxis, m_actions.twinCurves});
 
     auto* column = new QWidget(this);
     auto* layout = new QVBoxLayout(column);
@@ -119,8 +120,8 @@ void MainWindow::showDocks() {
     m_runsDock->show();
     m_detailsDock->show();
     if (isFirst) {
-        resizeDocks({m_runsDock, m_detailsDock}, {430, 430}, Qt::Horizontal);
-        resizeDocks({m_runsDock, m_detailsDock}, {330, 240}, Qt::Vertical);
+        resizeDocks({m_runsDock, m_detailsDock}, {480, 480}, Qt::Horizontal);
+        resizeDocks({m_runsDock, m_detailsDock}, {290, 280}, Qt::Vertical);
     }
 }
 
@@ -201,6 +202,7 @@ void MainWindow::connectActions() {
         m_heatmap->plot().resetZoom();
     });
     on(m_actions.logAxis, [this](bool isOn) { m_curves->setLogarithmic(isOn); });
+    on(m_actions.twinRuns, &MainWindow::showTwinRuns);
     on(m_actions.firstStep, [this] { m_stepSlider->setValue(0); });
     on(m_actions.previousStep, [this] { moveStep(-1); });
     on(m_actions.nextStep, [this] { moveStep(1); });
@@ -275,6 +277,8 @@ void MainWindow::applyTheme() {
     m_actions.setTheme(theme);
     m_runs->setTheme(theme);
     m_message->setTheme(theme);
+    m_details->setTheme(theme);
+    refreshDetails();
     m_curves->setTheme(theme);
     m_heatmap->setTheme(theme);
 }

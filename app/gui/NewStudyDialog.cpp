@@ -143,7 +143,10 @@ void NewStudyDialog::check() {
     try {
         m_study = parseStudy(m_text->toPlainText().toStdString(), m_source);
         m_text->markLine(0);
-        m_verdict->setText(tr("Runs: %1").arg(expand(*m_study).size()));
+        QStringList says{tr("Runs: %1").arg(expand(*m_study).size())};
+        for (const std::string& sentence : unusedSettings(*m_study))
+            says << text(sentence);
+        m_verdict->setText(says.join(QLatin1Char('\n')));
         if (!m_isFolderChosen)
             m_folder->setText(text(suggestFolder(m_study->name).string()));
     } catch (const StudyError& error) {

@@ -11,7 +11,7 @@ constexpr std::chrono::milliseconds pause{150};
 
 } // namespace
 
-ResultsFeed::ResultsFeed(std::function<LiveResults()> open, int threads, Callbacks callbacks)
+ResultsFeed::ResultsFeed(Open open, int threads, Callbacks callbacks)
     : m_open(std::move(open)), m_threads(threads), m_callbacks(std::move(callbacks)) {
     m_requests.update = true;
     m_thread = std::jthread([this](const std::stop_token& stop) { serve(stop); });
@@ -46,7 +46,7 @@ void ResultsFeed::requestSave() {
 void ResultsFeed::serve(const std::stop_token& stop) {
     std::optional<LiveResults> live;
     try {
-        live.emplace(m_open());
+        live.emplace(m_open(stop));
     } catch (const std::exception& error) {
         m_callbacks.failed(error.what());
         return;

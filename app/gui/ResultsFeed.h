@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -17,6 +18,9 @@ namespace driftscope {
 class ResultsFeed {
 public:
     using Snapshot = std::shared_ptr<const StudyResults>;
+
+    /// Called on the feed's thread. A stop is requested where nobody waits for the results any more.
+    using Open = std::function<LiveResults(const std::stop_token&)>;
 
     /// All are called on the feed's thread.
     struct Callbacks {
@@ -27,8 +31,8 @@ public:
         std::function<void()> saved;
     };
 
-    /// Opens at once. `open` throws StudyError or RecordingError.
-    ResultsFeed(std::function<LiveResults()> open, int threads, Callbacks callbacks);
+    /// Opens at once. `open` throws StudyError, RecordingError or ExecutionError.
+    ResultsFeed(Open open, int threads, Callbacks callbacks);
 
     /// Ends between two rows of a comparison, and waits for it.
     ~ResultsFeed();
@@ -50,7 +54,7 @@ private:
     void serve(const std::stop_token& stop);
     void handle(LiveResults& live, const Requests& requests, const std::stop_token& stop);
 
-    std::function<LiveResults()> m_open;
+    Open m_open;
     int m_threads;
     Callbacks m_callbacks;
     std::mutex m_mutex;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "StudySession.h"
 
+#include "analysis/Twins.h"
+#include "execution/DataCheck.h"
 #include "execution/WorkerProcess.h"
 
 #include <algorithm>
@@ -28,7 +30,7 @@ StudySession::~StudySession() {
 }
 
 void StudySession::open(const std::vector<std::filesystem::path>& paths) {
-    follow([paths] { return openLive(classify(paths)); });
+    follow([paths](const std::stop_token&) { return openLive(classify(paths)); });
     m_input = paths.size() == 1 ? StudyInput(FolderInput{paths.front()})
                                 : StudyInput(RunFilesInput{paths});
 }
@@ -38,7 +40,11 @@ void StudySession::run(const Study& study, const std::filesystem::path& folder) 
     m_hasOpenedExisting = exists;
     const auto runs = std::make_shared<std::vector<std::size_t>>();
     follow(
-        [study, folder, exists, runs] {
+        [study, folder, exists, runs](const std::stop_token& stop) {
+            if (!exists) // bad data leaves no folder behind
+                checkData(expand(study), findWorker(), stop);
+            if (stop.stop_requested())
+                throw StudyError("stopped before the study was created");
             StudyFolder opened =
                 exists ? openStudyFolder(folder) : createStudyFolder(folder, study);
             *runs = opened.unfinishedRuns();
@@ -51,7 +57,7 @@ void StudySession::run(const Study& study, const std::filesystem::path& folder) 
 void StudySession::resume(const std::filesystem::path& folder) {
     const auto runs = std::make_shared<std::vector<std::size_t>>();
     follow(
-        [folder, runs] {
+        [folder, runs](const std::stop_token&) {
             StudyFolder study = openStudyFolder(folder);
             *runs = study.unfinishedRuns();
             study.clearRuns(*runs);
@@ -61,7 +67,7 @@ void StudySession::resume(const std::filesystem::path& folder) {
     m_input = FolderInput{folder};
 }
 
-void StudySession::follow(std::function<LiveResults()> open, RunsToStart runs) {
+void StudySession::follow(ResultsFeed::Open open, RunsToStart runs) {
     const auto post = [this](auto call) {
         QMetaObject::invokeMethod(this, call, Qt::QueuedConnection);
     };
@@ -173,10 +179,12 @@ StudySession::Progress StudySession::progress() const {
     progress.cores = availableCores();
     if (!m_results)
         return progress;
-    progress.total = m_results->runs.size();
-    for (std::size_t run = 0; run < progress.total; ++run) {
+    for (std::size_t run = 0; run < m_results->runs.size(); ++run) {
         const std::optional<RunState> state = stateOf(run);
-        progress.ended += state && state != RunState::Running;
+        const bool hasEnded = state && state != RunState::Running;
+        const bool isTwin = isBesideItsRun(*m_results, run);
+        ++(isTwin ? progress.twins : progress.total);
+        (isTwin ? progress.twinsEnded : progress.ended) += hasEnded;
     }
     if (!isRunning())
         return progress;

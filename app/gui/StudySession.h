@@ -29,8 +29,9 @@ public:
 
     /// Ends with opened() or failed(). One of the two, once.
     void open(const std::vector<std::filesystem::path>& paths);
-    /// Writes the study into a new folder and runs it. Where the folder holds a study already, that
-    /// one is opened instead and hasOpenedExisting() says so.
+    /// Has the data read, then writes the study into a new folder and runs it; bad data ends with
+    /// failed() and no folder. Where the folder holds a study already, that one is opened instead
+    /// and hasOpenedExisting() says so.
     void run(const Study& study, const std::filesystem::path& folder);
 
     /// Opens a study folder and runs what has not finished in it; what those runs recorded is
@@ -53,7 +54,9 @@ public:
 
     struct Progress {
         std::size_t ended = 0;
-        std::size_t total = 0;
+        std::size_t total = 0; ///< runs, but for the float64 twins of others
+        std::size_t twinsEnded = 0;
+        std::size_t twins = 0;
         double secondsLeft = 0; ///< 0 until it can be told
         int coresInUse = 0;
         int cores = 0;
@@ -74,7 +77,7 @@ private:
     /// Positions of the runs to start once the study is open; filled by `open`. nullptr: none.
     using RunsToStart = std::shared_ptr<std::vector<std::size_t>>;
 
-    void follow(std::function<LiveResults()> open, RunsToStart runs = nullptr);
+    void follow(ResultsFeed::Open open, RunsToStart runs = nullptr);
     void start(std::vector<std::size_t> runs);
     void takeResults(Results results);
     void drain();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ViewDefaults.h"
 
+#include "analysis/Twins.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +21,7 @@ std::optional<std::size_t> mostDivergentRun(const StudyResults& results, Metric 
     double most = -1;
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
         const auto& comparison = results.runs[i].comparison;
-        if (!comparison || comparison->rows() == 0)
+        if (!comparison || comparison->rows() == 0 || isBesideItsRun(results, i))
             continue;
         double value = comparison->value(metric, comparison->rows() - 1, 0);
         if (std::isnan(value)) // it differs, and how far is not kept

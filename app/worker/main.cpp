@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // driftscope-worker: trains one run in a process of its own, for LibTorch's settings are the process's.
 //   --run    a WorkerRequest on stdin, WorkerEvents on stdout
+//   --check  several configurations on stdin, what was found of the data of each on stdout
 //   --probe  the environment fingerprint on stdout
 #include "execution/WorkerProtocol.h"
 #include "training/Hardware.h"
+#include "training/SampleCheck.h"
 #include "training/Trainer.h"
 
 #include <atomic>
@@ -13,6 +15,7 @@
 #include <iostream>
 #include <limits>
 #include <malloc.h>
+#include <new>
 #include <string>
 #include <string_view>
 #include <sys/resource.h>
@@ -29,8 +32,9 @@ volatile std::sig_atomic_t stopRequested = 0;
 class EventStream {
 public:
     EventStream() : m_fd(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }
-    void send(const WorkerEvent& event) const {
-        const std::string line = toLine(event) + '\n';
+    template <class Message>
+    void send(const Message& message) const {
+        const std::string line = toLine(message) + '\n';
         // if nobody listens any more, the run is recorded all the same
         [[maybe_unused]] const ssize_t written = ::write(m_fd, line.data(), line.size());
     }
@@ -91,6 +95,33 @@ WorkerEnded runTraining(const std::string& line, const EventStream& events) {
     return end;
 }
 
+DataFound findData(const RunConfig& config) {
+    try {
+        return {checkedSamples(config)};
+    } catch (const std::bad_alloc&) {
+        return {0, (config.data.path.empty() ? config.data.kind : config.data.path) +
+                       ": does not fit into this machine's memory; use [data] limit"};
+    } catch (const std::exception& error) {
+        const std::string_view what = error.what(); // LibTorch appends a stack trace
+        return {0, std::string(what.substr(0, what.find('\n')))};
+    }
+}
+
+int checkData(const std::string& line, const EventStream& events) {
+    try {
+        for (const RunConfig& config : parseDataRequest(line)) {
+            const DataFound found = findData(config);
+            events.send(found);
+            if (!found.problem.empty())
+                return 1;
+        }
+        return 0;
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 2;
+    }
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
@@ -99,7 +130,7 @@ int main(int argc, char** argv) {
         std::cout << environmentFingerprint() << std::endl;
         return 0;
     }
-    if (mode != "--run") {
+    if (mode != "--run" && mode != "--check") {
         std::cerr << "driftscope-worker is started by driftscope and driftscope-cli; see driftscope-cli run\n";
         return 2;
     }
@@ -107,11 +138,14 @@ int main(int argc, char** argv) {
     // need not be zeroed by it again: measured, a step of 1 M parameters takes two thirds of the time.
     ::mallopt(M_MMAP_THRESHOLD, std::numeric_limits<int>::max());
     ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
-    std::signal(SIGTERM, [](int) { stopRequested = 1; });
+    if (mode == "--run")
+        std::signal(SIGTERM, [](int) { stopRequested = 1; });
     std::signal(SIGPIPE, SIG_IGN);
     const EventStream events;
     std::string line;
     std::getline(std::cin, line);
+    if (mode == "--check")
+        return checkData(line, events);
     const WorkerEnded end = runTraining(line, events);
     events.send(end);
     return end.state == RunState::Finished || end.state == RunState::Cancelled ? 0 : 1;

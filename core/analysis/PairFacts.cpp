@@ -2,6 +2,7 @@
 #include "analysis/Judge.h"
 #include "analysis/SettingRole.h"
 #include "analysis/StudyResults.h"
+#include "analysis/Twins.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,17 +16,6 @@ namespace {
 bool hasRows(const RunResult& run) { return run.comparison && run.comparison->rows() > 0; }
 
 bool isFinished(const RunResult& run) { return !run.state || *run.state == RunState::Finished; }
-
-/// The float64 twin of a run of the study.
-std::optional<std::size_t> twinOf(const StudyResults& results, std::size_t i) {
-    const RunConfig& run = results.runs[i].config;
-    if (run.isTwin)
-        return std::nullopt;
-    for (std::size_t t = 0; t < results.runs.size(); ++t)
-        if (const RunConfig& twin = results.runs[t].config; twin.isTwin && twin.settings == run.settings)
-            return t;
-    return std::nullopt;
-}
 
 /// Runs with the settings of run i, which should have its bits, and whether one of them has others.
 void countRepeats(const StudyResults& results, std::size_t i, PairFacts& facts) {
@@ -119,8 +109,7 @@ Verdict judgeRun(const StudyResults& results, std::size_t i) {
     }
     facts.isFinished = !run.state || *run.state == RunState::Finished || *run.state == RunState::Running;
     facts.epsilon = epsilonOf(run.dtype);
-    if (const auto twin = twinOf(results, i); twin && hasRows(results.runs[*twin]) &&
-                                             results.runs[*twin].reference == twinOf(results, *run.reference)) {
+    if (const auto twin = comparedTwinOf(results, i)) {
         facts.twins = results.runs[*twin].comparison.get();
         facts.recordedTwins = results.runs[*twin].recorded.get();
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "analysis/ViewData.h"
 
+#include "analysis/Twins.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -100,23 +102,13 @@ bool isDistance(Metric metric) {
     }
 }
 
-/// The run of which this is the float64 twin; itself if it is none.
-std::size_t runOfTwin(const StudyResults& results, std::size_t twin) {
-    const RunConfig& config = results.runs[twin].config;
-    if (config.isTwin)
-        for (std::size_t i = 0; i < results.runs.size(); ++i)
-            if (const RunConfig& run = results.runs[i].config;
-                !run.isTwin && !run.isControl && run.settings == config.settings)
-                return i;
-    return twin;
-}
-
-Curve makeCurve(const RunComparison& comparison, std::size_t scope, Metric metric) {
+Curve makeCurve(const RunComparison& comparison, std::size_t scope, Metric metric, double scale) {
     Curve curve;
     curve.scope = comparison.scopes[scope];
+    curve.scale = scale;
     curve.steps.assign(comparison.steps.begin(), comparison.steps.end());
     for (std::size_t row = 0; row < comparison.rows(); ++row) {
-        const double value = comparison.value(metric, row, scope);
+        const double value = comparison.value(metric, row, scope) * scale;
         if (comparison.isIdentical(row, scope)) {
             curve.values.push_back(0);
             curve.kinds.push_back(PointKind::Identical);
@@ -142,7 +134,41 @@ void extendRange(CurveView& view, const Curve& curve) {
     }
 }
 
+/// One for each of the scopes that the run has.
+void addCurves(const StudyResults& results, const CurveChoice& choice, std::size_t run, CurveView& view) {
+    const RunResult& result = results.runs[run];
+    const RunComparison& comparison = *result.comparison;
+    const bool isTwin = result.config.isTwin;
+    const bool isScaled = isTwin && isDistance(choice.metric);
+    for (std::size_t style = 0; style < choice.scopes.size(); ++style) {
+        const auto scope = comparison.findScope(choice.scopes[style]);
+        if (!scope)
+            continue;
+        Curve curve = makeCurve(comparison, *scope, choice.metric, isScaled ? twinScale : 1);
+        curve.run = runOfTwin(results, run).value_or(run);
+        curve.isTwin = isTwin;
+        curve.style = style;
+        curve.name = runTitle(result);
+        if (isScaled)
+            curve.name += " × 2²⁹";
+        if (choice.scopes.size() > 1 || choice.scopes[style].kind != ScopeKind::Model)
+            curve.name += fmt::format(", {}", scopeTitle(choice.scopes[style]));
+        extendRange(view, curve);
+        view.curves.push_back(std::move(curve));
+    }
+}
+
 } // namespace
+
+bool hasTwinCurves(const StudyResults& results, Metric metric) {
+    if (!isDistance(metric) ||
+        std::ranges::none_of(results.runs, [](const RunResult& run) { return run.config.isTwin; }))
+        return false;
+    for (std::size_t run = 0; run < results.runs.size(); ++run)
+        if (comparedTwinOf(results, run))
+            return true;
+    return false;
+}
 
 CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
     CurveView view;
@@ -152,26 +178,12 @@ CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
     for (const std::size_t run : choice.runs) {
         if (run >= results.runs.size() || !results.runs[run].comparison)
             continue;
-        const RunComparison& comparison = *results.runs[run].comparison;
-        for (std::size_t style = 0; style < choice.scopes.size(); ++style) {
-            const auto scope = comparison.findScope(choice.scopes[style]);
-            if (!scope)
-                continue;
-            Curve curve = makeCurve(comparison, *scope, choice.metric);
-            curve.run = runOfTwin(results, run);
-            curve.isTwin = results.runs[run].config.isTwin;
-            curve.style = style;
-            curve.name = runTitle(results.runs[run]);
-            if (curve.isTwin && isDistance(choice.metric)) {
-                curve.name += " × 2²⁹";
-                for (double& value : curve.values)
-                    value *= twinScale;
-            }
-            if (choice.scopes.size() > 1 || choice.scopes[style].kind != ScopeKind::Model)
-                curve.name += fmt::format(", {}", scopeTitle(choice.scopes[style]));
-            extendRange(view, curve);
-            view.curves.push_back(std::move(curve));
-        }
+        addCurves(results, choice, run, view);
+        if (!choice.withTwins || !isDistance(choice.metric))
+            continue;
+        const auto twin = comparedTwinOf(results, run);
+        if (twin && std::ranges::find(choice.runs, *twin) == choice.runs.end())
+            addCurves(results, choice, *twin, view);
     }
     // half a decade of room between the smallest value and the floor, on a power of ten
     view.floor = view.largest > 0 ? std::pow(10, std::floor(std::log10(view.smallest) - 0.5)) : 1e-8;
@@ -216,14 +228,17 @@ std::string csvQuoted(const std::string& text) {
 }
 
 std::string toCsv(const CurveView& view) {
-    std::string out = fmt::format("curve,step,{},kind\n", csvQuoted(view.yTitle));
-    for (const Curve& curve : view.curves)
+    const bool isScaled = std::ranges::any_of(view.curves, [](const Curve& curve) { return curve.scale != 1; });
+    std::string out = fmt::format("curve,step,{},kind{}\n", csvQuoted(view.yTitle), isScaled ? ",scale" : "");
+    for (const Curve& curve : view.curves) {
+        const std::string scale = isScaled ? fmt::format(",{:.0f}", curve.scale) : "";
         for (std::size_t i = 0; i < curve.steps.size(); ++i) {
             const PointKind kind = curve.kinds[i];
-            out += fmt::format("{},{:.0f},{},{}\n", csvQuoted(curve.name), curve.steps[i],
+            out += fmt::format("{},{:.0f},{},{}{}\n", csvQuoted(curve.name), curve.steps[i],
                                kind == PointKind::Nonfinite ? "inf" : fmt::format("{}", curve.values[i]),
-                               nameOf(kind));
+                               nameOf(kind), scale);
         }
+    }
     return out;
 }
 

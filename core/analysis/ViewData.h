@@ -21,6 +21,7 @@ struct Curve {
     std::string name;       ///< for legends: "acc 2 · thr 1" or "acc 2 · thr 1, fc1"
     std::size_t run = 0;    ///< position in StudyResults::runs: decides the colour; a twin has its run's
     bool isTwin = false;    ///< a float64 twin, scaled by 2²⁹ where the metric is a distance
+    double scale = 1;       ///< what the metric's values have been multiplied by
     std::size_t style = 0;  ///< position of the scope among those shown: decides the line style
     Scope scope;
     std::vector<double> steps;
@@ -44,10 +45,15 @@ struct CurveChoice {
     Metric metric = Metric::RelativeL2;
     std::vector<std::size_t> runs; ///< positions
     std::vector<Scope> scopes;
+    bool withTwins = false; ///< behind each run's curves those of its float64 twin, where hasTwinCurves
 };
 /// Distances of float64 twins are multiplied by 2²⁹, the ratio of the machine epsilons: that of rounding then lies near its
 /// run's curve, that of another function far above it.
 CurveView makeCurves(const StudyResults& results, const CurveChoice& choice);
+
+/// Whether withTwins adds anything: some run's twin has been compared, and the metric is a distance. Shares, counts and
+/// ULP don't shrink with the machine epsilon.
+bool hasTwinCurves(const StudyResults& results, Metric metric);
 
 /// As PointKind; a value of 0 whose bits differ is a Value.
 enum class CellKind : std::uint8_t { Value, Identical, Nonfinite, Reference, Unavailable, Missing };
@@ -105,7 +111,8 @@ std::string quantityTitle(const StudyResults& results, Metric metric, std::optio
 /// A CSV field, quoted where it has to be (RFC 4180).
 std::string csvQuoted(const std::string& text);
 
-/// kind: value, identical, zero (bits differ, the metric is 0) or nonfinite.
+/// kind: value, identical, zero (bits differ, the metric is 0) or nonfinite. Where a curve is scaled, a last column says
+/// by how much each is.
 std::string toCsv(const CurveView& view);
 std::string toCsv(const HeatmapView& view);
 

@@ -152,14 +152,15 @@ void settingsBySettings(const StudyResults& results, const HeatmapChoice& choice
     view.rowTitle = axisTitle(rows);
     view.columnTitle = axisTitle(columns);
     const std::vector<SettingValue> one{SettingValue{}};
+    const auto texts = [](const Axis* axis) { return axis ? valueTexts(*axis) : std::vector<std::string>(1); };
+    const std::vector<std::string> panelTexts = texts(panels);
     for (const SettingValue& panelValue : panels ? panels->values : one) {
         HeatmapPanel panel;
         if (panels)
-            panel.title = fmt::format("{} {}", axisTitle(panels), toText(panelValue));
-        for (const SettingValue& value : columns ? columns->values : one)
-            panel.columnLabels.push_back(columns ? toText(value) : "");
+            panel.title = fmt::format("{} {}", axisTitle(panels), panelTexts[view.panels.size()]);
+        panel.columnLabels = texts(columns);
+        panel.rowLabels = texts(rows);
         for (const SettingValue& rowValue : rows ? rows->values : one) {
-            panel.rowLabels.push_back(rows ? toText(rowValue) : "");
             for (const SettingValue& columnValue : columns ? columns->values : one) {
                 std::vector<Assignment> wanted;
                 if (rows)

@@ -150,6 +150,7 @@ std::string contentOf(RunConfig run) {
     run.id.clear();
     run.study.clear();
     run.settings.clear();
+    run.shortValues.clear();
     run.isReference = false;
     return toJson(run);
 }

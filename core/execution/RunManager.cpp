@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <numeric>
 #include <sched.h>
+#include <system_error>
 #include <tuple>
 
 namespace driftscope {
@@ -48,8 +49,16 @@ RunManager::RunManager(StudyFolder folder, Options options, std::function<void()
     });
     const auto slots = std::min<std::size_t>(
         m_queue.size(), static_cast<std::size_t>(std::clamp(m_options.jobs, 1, std::max(1, m_options.cores))));
-    for (std::size_t i = 0; i < slots; ++i)
-        m_slots.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+    try {
+        for (std::size_t i = 0; i < slots; ++i)
+            m_slots.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+    } catch (const std::system_error& error) {
+        if (m_slots.empty())
+            throw ExecutionError(fmt::format("no thread could be started to run the study: {}; are there too many "
+                                             "processes, or too little memory?",
+                                             error.code().message()));
+        // those there are take all of the runs
+    }
 }
 
 RunManager::~RunManager() {

@@ -44,7 +44,7 @@ public:
     };
 
     /// Starts at once: the reference first, then the longest. `wake` is called on a thread of the
-    /// manager's after something changed; it must be quick.
+    /// manager's after something changed; it must be quick. Throws ExecutionError if no thread can be started.
     RunManager(StudyFolder folder, Options options, std::function<void()> wake);
 
     /// Stops what still runs and waits for it.

@@ -21,8 +21,10 @@
 #include <optional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace driftscope {
 namespace {
@@ -76,11 +78,23 @@ auto guardedBy(pid_t parent, int stream) {
     };
 }
 
+/// Throws ExecutionError where the system has no thread left.
+template <class Work>
+std::jthread startThread(Work work) {
+    try {
+        return std::jthread(std::move(work));
+    } catch (const std::system_error& error) {
+        throw ExecutionError(fmt::format("no thread could be started to watch over the worker: {}; are there too many "
+                                         "processes, or too little memory?",
+                                         error.code().message()));
+    }
+}
+
 /// Sends SIGTERM at a stop request or when the time is up, and SIGKILL where that does not help.
 class Terminator {
 public:
     Terminator(pid_t pid, std::stop_token stop, std::chrono::seconds timeLimit)
-        : m_thread([this, pid, stop = std::move(stop), timeLimit](const std::stop_token& ended) {
+        : m_thread(startThread([this, pid, stop = std::move(stop), timeLimit](const std::stop_token& ended) {
               std::mutex mutex;
               std::condition_variable_any wake;
               const std::stop_callback onStop(stop, [&] {
@@ -99,7 +113,7 @@ public:
               ::kill(pid, SIGTERM);
               if (!wake.wait_for(lock, ended, patience, [] { return false; }) && !ended.stop_requested())
                   ::kill(pid, SIGKILL);
-          }) {}
+          })) {}
 
     [[nodiscard]] bool hasFired() const { return m_fired; }
     [[nodiscard]] bool isOverTime() const { return m_isOverTime; }
@@ -154,9 +168,11 @@ std::mutex& starting() {
     return mutex;
 }
 
-Process start(const fs::path& worker, const WorkerRequest& request, const fs::path& log) {
+/// `stream` stays open in the worker where it is one of this process's descriptors.
+Process start(const fs::path& worker, const char* mode, const std::string& request, const TrainConfig& settings,
+              int stream, const fs::path& log) {
     bp::environment environment = boost::this_process::environment();
-    for (const auto& [name, value] : workerEnvironment(request.config.train))
+    for (const auto& [name, value] : workerEnvironment(settings))
         environment[name] = value;
     Process process;
     std::optional<bp::pipe> requestPipe;
@@ -165,14 +181,18 @@ Process start(const fs::path& worker, const WorkerRequest& request, const fs::pa
         bp::pipe input = privatePipe();
         process.output = std::make_unique<bp::ipstream>(privatePipe());
         std::error_code error;
-        process.child = bp::child(worker.string(), "--run", bp::std_in < input, bp::std_out > *process.output,
-                                  bp::std_err > log.string(), environment, guardedBy(::getpid(), request.streamDescriptor), error);
+        process.child = bp::child(worker.string(), mode, bp::std_in < input, bp::std_out > *process.output,
+                                  bp::std_err > log.string(), environment, guardedBy(::getpid(), stream), error);
         if (error)
             throw ExecutionError(fmt::format("{}: cannot be started: {}", worker.string(), error.message()));
         requestPipe = std::move(input);
     }
-    writeAll(*requestPipe, toLine(request) + '\n');
+    writeAll(*requestPipe, request + '\n');
     return process;
+}
+
+Process start(const fs::path& worker, const WorkerRequest& request, const fs::path& log) {
+    return start(worker, "--run", toLine(request), request.config.train, request.streamDescriptor, log);
 }
 
 /// The reference, trained once more to feed the run that is compared with it. Killed where it outlives that.
@@ -185,10 +205,10 @@ public:
                            .stream = StreamUse::Feed,
                            .streamDescriptor = stream},
                           fs::path(launch.log).replace_extension(".reference.log"))),
-          m_drain([this] { // a full pipe would hold it up
+          m_drain(startThread([this] { // a full pipe would hold it up
               for (std::string line; std::getline(*m_process.output, line);) {
               }
-          }) {}
+          })) {}
     ~Replay() {
         ::kill(m_process.child.id(), SIGKILL);
         std::error_code ignored;
@@ -243,6 +263,20 @@ WorkerEnded runWorker(const WorkerLaunch& launch, WorkerRequest request, std::st
         end->message = fmt::format("took longer than the time limit of {} s", launch.timeLimit.count());
     }
     return *end;
+}
+
+std::vector<DataFound> readData(const fs::path& worker, std::span<const RunConfig> runs, std::stop_token stop) {
+    Process process = start(worker, "--check", toLine(runs), {}, -1, "/dev/null");
+    std::vector<DataFound> found;
+    {
+        const Terminator terminator(process.child.id(), std::move(stop), 0s);
+        for (std::string line; std::getline(*process.output, line);)
+            found.push_back(parseDataFound(line));
+        waitUnreaped(process.child.id());
+    }
+    std::error_code ignored;
+    process.child.wait(ignored);
+    return found;
 }
 
 fs::path findWorker() {

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
+#include <vector>
 
 namespace driftscope {
 
@@ -26,6 +28,11 @@ struct WorkerLaunch {
 /// started.
 WorkerEnded runWorker(const WorkerLaunch& launch, WorkerRequest request, std::stop_token stop,
                       const std::function<void(const WorkerEvent&)>& onEvent);
+
+/// Has a worker read the data of these runs, in order, as far as it gets: the first problem is the last answer. Fewer
+/// answers after a stop request, or from a worker that crashed. Throws ExecutionError if it can't be started.
+std::vector<DataFound> readData(const std::filesystem::path& worker, std::span<const RunConfig> runs,
+                                std::stop_token stop);
 
 /// driftscope-worker beside the running program, or what DRIFTSCOPE_WORKER names. Throws ExecutionError.
 std::filesystem::path findWorker();

@@ -114,4 +114,41 @@ WorkerEvent parseEvent(std::string_view line) {
     }
 }
 
+std::string toLine(std::span<const RunConfig> runs) {
+    try {
+        Json all = Json::array();
+        for (const RunConfig& run : runs)
+            all.push_back(Json::parse(toJson(run)));
+        return Json{{"runs", all}}.dump();
+    } catch (const Json::exception& error) { // a name that is no UTF-8
+        throw ExecutionError(fmt::format("the runs can't be handed to a worker: {}", error.what()));
+    }
+}
+
+std::string toLine(const DataFound& found) {
+    return Json{{"samples", found.samples}, {"problem", found.problem}}.dump(-1, ' ', false,
+                                                                            Json::error_handler_t::replace);
+}
+
+std::vector<RunConfig> parseDataRequest(std::string_view line) {
+    try {
+        const Json in = Json::parse(line);
+        std::vector<RunConfig> runs;
+        for (const auto& run : in.at("runs").get<std::vector<Json>>()) // anything but an array is refused
+            runs.push_back(runConfigFromJson(run.dump()));
+        return runs;
+    } catch (const Json::exception& error) {
+        throw ExecutionError(fmt::format("the worker's request is not understood: {}", error.what()));
+    }
+}
+
+DataFound parseDataFound(std::string_view line) {
+    try {
+        const Json in = Json::parse(line);
+        return {in.at("samples").get<std::int64_t>(), in.at("problem").get<std::string>()};
+    } catch (const Json::exception& error) {
+        throw ExecutionError(fmt::format("what the worker found is not understood: {}", error.what()));
+    }
+}
+
 } // namespace driftscope

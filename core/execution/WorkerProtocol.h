@@ -9,9 +9,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace driftscope {
 
@@ -48,6 +50,12 @@ struct WorkerEnded {
 };
 using WorkerEvent = std::variant<WorkerStarted, WorkerStepped, WorkerEnded>;
 
+/// What a worker found of a run's data.
+struct DataFound {
+    std::int64_t samples = 0;
+    std::string problem{}; ///< what is wrong with them, or ""
+};
+
 /// One line each, without the line's end. Throws ExecutionError for a file name that is no UTF-8.
 std::string toLine(const WorkerRequest& request);
 std::string toLine(const WorkerEvent& event);
@@ -55,6 +63,12 @@ std::string toLine(const WorkerEvent& event);
 /// Throw ExecutionError on anything else, StudyError for a configuration that is not allowed.
 WorkerRequest parseRequest(std::string_view line);
 WorkerEvent parseEvent(std::string_view line);
+
+/// The same for a worker that only reads the data of these runs.
+std::string toLine(std::span<const RunConfig> runs);
+std::string toLine(const DataFound& found);
+std::vector<RunConfig> parseDataRequest(std::string_view line);
+DataFound parseDataFound(std::string_view line);
 
 struct ExecutionError : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <mutex>
 #include <random>
+#include <system_error>
 #include <thread>
 
 namespace driftscope {
@@ -146,7 +147,12 @@ RunWriter::RunWriter(const fs::path& path, const RunSchema& schema) : m(std::mak
         for (const TensorInfo& tensor : schema.parameters)
             m->sampledGradients.push_back(sampledElements(tensor, gradientSampleSize));
     m->batch = static_cast<std::size_t>(schema.config.train.batch);
-    m->thread = std::jthread([this](const std::stop_token& stop) { m->work(stop); });
+    try {
+        m->thread = std::jthread([this](const std::stop_token& stop) { m->work(stop); });
+    } catch (const std::system_error& error) {
+        throw RecordingError(fmt::format("{}: no thread could be started to write it: {}", path.string(),
+                                         error.code().message()));
+    }
 }
 
 RunWriter::~RunWriter() {

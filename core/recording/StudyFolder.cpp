@@ -72,15 +72,20 @@ void writeStudyFile(const fs::path& folder, const Study& study) {
 
 } // namespace
 
+void requireNewFolder(const fs::path& path) {
+    std::error_code error;
+    if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
+        throw RecordingError(fmt::format("{}: exists already; give a new name with -o", path.string()));
+}
+
 StudyFolder createStudyFolder(const fs::path& path, const Study& study) {
     std::vector<RunConfig> runs = expand(study);
     for (const RunConfig& run : runs) {
         requireDataFiles(run.data);
         requireModelFile(run.model);
     }
+    requireNewFolder(path);
     std::error_code error;
-    if (fs::exists(path, error) && (!fs::is_directory(path, error) || !fs::is_empty(path, error)))
-        throw RecordingError(fmt::format("{}: exists already; give a new name with -o", path.string()));
     fs::create_directories(path / "runs", error);
     if (error)
         throw RecordingError(fmt::format("{}: cannot be created: {}", path.string(), error.message()));

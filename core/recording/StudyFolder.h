@@ -30,6 +30,9 @@ struct StudyFolder {
     void clearRuns(const std::vector<std::size_t>& positions) const;
 };
 
+/// Throws RecordingError if there is something, other than an empty folder.
+void requireNewFolder(const std::filesystem::path& path);
+
 /// Writes the study into a new folder. Throws RecordingError if the folder exists and isn't empty, and
 /// StudyError if a run's data is not there; then nothing has been created.
 StudyFolder createStudyFolder(const std::filesystem::path& path, const Study& study);

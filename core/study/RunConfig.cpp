@@ -13,15 +13,20 @@
 
 namespace driftscope {
 
+std::string valueText(const RunConfig& run, const Assignment& setting) {
+    const auto known = run.shortValues.find(setting.key);
+    return known != run.shortValues.end() ? known->second : toText(setting.value);
+}
+
 std::string label(const RunConfig& run) {
     std::string text;
-    for (const auto& [key, value] : run.settings) {
-        const std::string_view shortName = settingOfAxis(key).shortName;
+    for (const Assignment& setting : run.settings) {
+        const std::string_view shortName = settingOfAxis(setting.key).shortName;
         if (!text.empty())
             text += " · ";
         if (!shortName.empty())
             text += fmt::format("{} ", shortName);
-        text += toText(value);
+        text += valueText(run, setting);
     }
     if (text.empty())
         text = "run";
@@ -37,6 +42,8 @@ std::string toJson(const RunConfig& run) {
                 {"twin", run.isTwin},
                 {"control", run.isControl},
                 {"settings", settingsToJson(run.settings)}};
+    if (!run.shortValues.empty())
+        out["short_values"] = run.shortValues;
     for (const SettingSpec& spec : settingSpecs())
         out[std::string(spec.section)][std::string(spec.key)] = valueToJson(spec.get(run));
     return out.dump();
@@ -51,6 +58,7 @@ RunConfig runConfigFromJson(std::string_view text) {
         run.isReference = in.at("reference").get<bool>();
         run.isTwin = in.at("twin").get<bool>();
         run.isControl = in.value("control", false);
+        run.shortValues = in.value("short_values", std::map<std::string, std::string>{});
         for (const auto& [key, value] : in.at("settings").items()) {
             const SettingSpec& spec = settingOfAxis(key);
             run.settings.push_back({spec.axisKey(), valueFromJson(spec, value)});
@@ -146,7 +154,7 @@ void validateTraining(const TrainConfig& train) {
 } // namespace
 
 std::string whyUnused(const RunConfig& run, const SettingSpec& spec) {
-    const auto& [model, data, train] = std::tie(run.model, run.data, run.train);
+    const auto& [model, data, train, record] = std::tie(run.model, run.data, run.train, run.record);
     const bool isAdam = train.optimizer != "sgd";
     const bool isAugmented = data.randomCrop > 0 || data.randomFlip;
     const struct {
@@ -159,6 +167,7 @@ std::string whyUnused(const RunConfig& run, const SettingSpec& spec) {
         {"model", "width", model.kind == "transformer", "model kind \"transformer\""},
         {"model", "depth", model.kind == "transformer", "model kind \"transformer\""},
         {"model", "heads", model.kind == "transformer", "model kind \"transformer\""},
+        {"data", "path", data.kind != "synthetic", "data that are read from files"},
         {"data", "samples", data.kind == "synthetic", "data kind \"synthetic\""},
         {"data", "classes", data.kind == "synthetic", "data kind \"synthetic\""},
         {"data", "seed", data.kind == "synthetic", "data kind \"synthetic\""},
@@ -168,6 +177,8 @@ std::string whyUnused(const RunConfig& run, const SettingSpec& spec) {
         {"train", "ignore_index", train.loss == "cross_entropy", "loss \"cross_entropy\""},
         {"train", "order_seed", train.order != "sequential", "an order that is shuffled"},
         {"train", "worker_rng", isAugmented, "augmented data: random_crop or random_flip"},
+        {"record", "sample_size", record.weights == "sample", "weights = \"sample\""},
+        {"record", "every", record.steps.empty() && !record.isLogarithmic, "recordings without a list of steps"},
     };
     for (const auto& rule : rules)
         if (rule.section == spec.section && rule.key == spec.key && !rule.isUsed)

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -92,6 +93,8 @@ struct RunConfig {
     std::string id;                   ///< file name without .h5, unique in the study
     std::string study;                ///< name of the study
     std::vector<Assignment> settings; ///< the value of every axis
+    /// Short for the value of an axis, by its key: of a file only what tells it from the axis's others.
+    std::map<std::string, std::string> shortValues;
     bool isReference = false;
     bool isTwin = false;              ///< the float64 twin of the run with the same settings
     bool isControl = false;           ///< the reference once more: equal settings must give equal bits
@@ -100,6 +103,9 @@ struct RunConfig {
     TrainConfig train;
     RecordConfig record;
 };
+
+/// A setting of the run as views show it: short for files, else toText.
+std::string valueText(const RunConfig& run, const Assignment& setting);
 
 /// Short name for legends: "acc 4 · thr 2"; only what the axes say. "run" where there is no axis.
 std::string label(const RunConfig& run);

@@ -44,6 +44,7 @@ struct SettingSpec {
     std::optional<double> maximum{};
     bool minimumIsAllowed = true;
     bool canBeAxis = true;
+    bool isPath = false; ///< names a file or folder
     SettingValue (*get)(const RunConfig&) = nullptr;
     void (*set)(RunConfig&, const SettingValue&) = nullptr;
 

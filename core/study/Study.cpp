@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "study/Study.h"
 
+#include "study/PathText.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -23,15 +26,23 @@ bool isReference(const Study& study, const std::vector<Assignment>& settings) {
     });
 }
 
+/// At most so many of the last bytes, and of a path no part of a folder's name.
+std::string ending(const std::string& text, std::size_t longest) {
+    if (text.size() <= longest)
+        return text;
+    const std::string end = text.substr(text.size() - longest);
+    const std::size_t slash = end.find('/');
+    return slash == std::string::npos || slash + 1 == end.size() ? end : end.substr(slash + 1);
+}
+
 /// "acc2_thr1": file-name safe, and told apart where texts differ only in characters it replaces.
 std::string runId(const RunConfig& run, std::set<std::string>& taken) {
     std::string id;
-    for (const auto& [key, value] : run.settings) {
-        std::string text = fmt::format("{}{}", settingOfAxis(key).shortName, toText(value));
+    for (const Assignment& setting : run.settings) {
+        const SettingSpec& spec = settingOfAxis(setting.key);
+        std::string text = fmt::format("{}{}", spec.shortName, ending(valueText(run, setting), spec.isPath ? 80 : 40));
         std::ranges::replace_if(
             text, [](unsigned char c) { return !std::isalnum(c) && c != '.' && c != '+' && c != '-'; }, '-');
-        if (text.size() > 40)
-            text.erase(0, text.size() - 40);
         id += (id.empty() ? "" : "_") + text;
     }
     if (id.empty())
@@ -47,6 +58,13 @@ std::string runId(const RunConfig& run, std::set<std::string>& taken) {
 
 } // namespace
 
+std::vector<std::string> valueTexts(const Axis& axis) {
+    std::vector<std::string> texts;
+    for (const SettingValue& value : axis.values)
+        texts.push_back(toText(value));
+    return settingOfAxis(axis.key).isPath ? shortPaths(texts) : texts;
+}
+
 std::string groupOf(const Study& study, const RunConfig& run) {
     std::string group;
     for (const auto& [key, value] : run.settings)
@@ -58,6 +76,12 @@ std::string groupOf(const Study& study, const RunConfig& run) {
 void applyFullSize(Study& study) {
     if (study.full.empty())
         throw StudyError(fmt::format("{}: has no [full] section, which says what its full size is", study.name));
+    // what the smaller size uses is there for that, and no mistake at this one
+    const std::vector<RunConfig> smaller = expand(study);
+    std::erase_if(study.named, [&](const std::string& key) {
+        return std::ranges::any_of(
+            smaller, [&](const RunConfig& run) { return whyUnused(run, settingNamed(key)).empty(); });
+    });
     for (const auto& [key, values] : std::exchange(study.full, {}))
         setAxis(study, settingNamed(key), values);
     expand(study); // must be possible
@@ -72,6 +96,9 @@ std::vector<RunConfig> expand(const Study& study) {
     if (combinations > mostRuns)
         throw StudyError(fmt::format("the axes make {:.0f} runs: allowed are {}; name fewer values", combinations,
                                      mostRuns));
+    std::vector<std::vector<std::string>> texts;
+    for (const Axis& axis : study.axes)
+        texts.push_back(valueTexts(axis));
     std::vector<std::size_t> index(study.axes.size(), 0);
     std::set<std::string> groupsWithReference;
     for (bool more = true; more;) {
@@ -79,8 +106,11 @@ std::vector<RunConfig> expand(const Study& study) {
         run.study = study.name;
         for (std::size_t i = 0; i < study.axes.size(); ++i) {
             const auto& [key, values] = study.axes[i];
-            settingOfAxis(key).set(run, values[index[i]]);
+            const SettingSpec& spec = settingOfAxis(key);
+            spec.set(run, values[index[i]]);
             run.settings.push_back({key, values[index[i]]});
+            if (spec.isPath)
+                run.shortValues[key] = texts[i][index[i]];
         }
         run.id = runId(run, ids);
         run.isReference = isReference(study, run.settings) && groupsWithReference.insert(groupOf(study, run)).second;
@@ -128,6 +158,22 @@ std::vector<RunConfig> expand(const Study& study) {
     return runs;
 }
 
+std::vector<std::string> unusedSettings(const Study& study) {
+    std::vector<RunConfig> runs = expand(study);
+    if (!study.full.empty()) { // a setting may be there for the full size
+        Study full = study;
+        applyFullSize(full);
+        std::ranges::move(expand(full), std::back_inserter(runs));
+    }
+    std::vector<std::string> sentences;
+    for (const SettingSpec& spec : settingSpecs())
+        if (study.named.contains(spec.axisKey()) &&
+            std::ranges::none_of(runs, [&](const RunConfig& run) { return whyUnused(run, spec).empty(); }))
+            sentences.push_back(
+                fmt::format("[{}] {} changes nothing here: {}", spec.section, spec.key, whyUnused(runs.front(), spec)));
+    return sentences;
+}
+
 void applyOverride(Study& study, std::string_view keyAndValues) {
     const std::size_t equals = keyAndValues.find('=');
     if (equals == std::string_view::npos || equals == 0 || equals + 1 == keyAndValues.size())
@@ -161,6 +207,7 @@ void applyOverride(Study& study, std::string_view keyAndValues) {
 
 void setAxis(Study& study, const SettingSpec& spec, std::vector<SettingValue> values) {
     const std::string key = spec.axisKey();
+    study.named.insert(key);
     if (key == "repeat" && values.size() == 1) {
         const auto count = std::get<std::int64_t>(values.front());
         values.clear();

@@ -6,6 +6,7 @@
 #include "study/Setting.h"
 
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ struct Axis {
     std::vector<SettingValue> values;
 };
 
+/// Its values as legends and file names show them: of files only what tells them apart.
+std::vector<std::string> valueTexts(const Axis& axis);
+
 struct Study {
     std::string name;
     std::string description;
@@ -28,6 +32,7 @@ struct Study {
     std::vector<Assignment> reference; ///< one value per axis, in the order of axes
     std::vector<std::string> groups;   ///< axes each of whose values has a reference of its own
     std::vector<Axis> full;            ///< what replaces settings and axes for the study's full size
+    std::set<std::string> named;       ///< axis keys of the settings that its file or the user gave a value
 };
 
 /// Reads and checks a study. `source` is for messages ("file:line:column: …") and its folder is what
@@ -63,6 +68,10 @@ void applyFullSize(Study& study);
 /// among equals, is marked. Then the controls and the twins, if the study asks for them. Throws StudyError if a
 /// combination is impossible.
 std::vector<RunConfig> expand(const Study& study);
+
+/// A sentence for each setting that the study names although it changes nothing in any of its runs, nor at its
+/// full size. Throws as expand().
+std::vector<std::string> unusedSettings(const Study& study);
 
 /// A study that comes with the program (resources/studies), compiled in.
 struct BuiltInStudy {

@@ -99,6 +99,7 @@ private:
                 fail(key.source(), fmt::format("unknown key \"{}\" in [{}]{}; keys: {}", key.str(), section,
                                                didYouMean(key.str(), keys), fmt::join(keys, ", ")));
             at(node, [&] { spec->set(m_study.base, value(*spec, node)); });
+            m_study.named.insert(spec->axisKey());
         }
     }
 
@@ -179,6 +180,7 @@ private:
         at(node, [&] {
             if (isSingle) { // [1] stays an axis of one value, so that a legend still shows it
                 spec.set(m_study.base, values.front());
+                m_study.named.insert(spec.axisKey());
                 m_study.axes.push_back({spec.axisKey(), std::move(values)});
                 m_study.reference.push_back({spec.axisKey(), m_study.axes.back().values.front()});
             } else {

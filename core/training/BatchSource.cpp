@@ -66,11 +66,12 @@ void applyCrop(const Crop& crop, const float* from, float* to, std::int64_t chan
 BatchSource::BatchSource(const DataConfig& config, std::int64_t ignoreIndex, torch::ScalarType type)
     : m_config(config), m_type(type), m_data(loadSamples(config, ignoreIndex)), m_elements(product(m_data.shape)) {
     const bool isImage = m_data.shape.size() == 3 && !std::holds_alternative<std::vector<std::int64_t>>(m_data.inputs);
+    const std::string& name = config.path.empty() ? config.kind : config.path;
     if (isAugmented() && !isImage)
-        throw DataError("random_crop and random_flip need images: channels × height × width");
+        throw DataError(fmt::format("{}: random_crop and random_flip need images: channels × height × width", name));
     if (!config.mean.empty() && (!isImage || static_cast<std::int64_t>(config.mean.size()) != m_data.shape[0]))
-        throw DataError(fmt::format("mean and std have {} numbers; allowed is one of each per channel of the images{}",
-                                    config.mean.size(), isImage ? fmt::format(", {}", m_data.shape[0]) : ""));
+        throw DataError(fmt::format("{}: mean and std have {} numbers; allowed is one of each per channel of the images{}",
+                                    name, config.mean.size(), isImage ? fmt::format(", {}", m_data.shape[0]) : ""));
 }
 
 Batch BatchSource::empty(std::vector<std::int64_t> ids) const {

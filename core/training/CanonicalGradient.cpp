@@ -7,6 +7,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ThreadLocalState.h>
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 namespace driftscope {
@@ -28,8 +30,7 @@ public:
         // a thread takes over the process's count when it first runs an operator, and keeps it
         const int before = at::get_num_threads();
         at::set_num_threads(1);
-        for (int i = 0; i < count; ++i)
-            m_threads.emplace_back([this] { serve(); });
+        start();
         m_gate.arrive_and_wait(); // each has taken it over
         at::set_num_threads(before);
         if (m_failure) {
@@ -61,6 +62,22 @@ public:
     }
 
 private:
+    /// Where the system has fewer threads than are wanted, those there are wait at the gate for the others: they are
+    /// counted out, and all end.
+    void start() {
+        try {
+            for (int i = 0; i < m_count; ++i)
+                m_threads.emplace_back([this] { serve(); });
+        } catch (const std::system_error& error) {
+            const std::lock_guard held(m_mutex);
+            m_failure = std::make_exception_ptr(Unavailable(
+                fmt::format("accumulator = canonical: only {} of {} threads could be started: {}; choose fewer with threads",
+                            m_threads.size(), m_count, error.code().message())));
+            for (auto missing = static_cast<std::size_t>(m_count) - m_threads.size(); missing > 0; --missing)
+                m_gate.arrive_and_drop();
+        }
+    }
+
     void serve() {
         if (at::get_num_threads() != 1) { // asking is what makes a thread take it over
             const std::lock_guard held(m_mutex);

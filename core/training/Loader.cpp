@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "training/Loader.h"
 
+#include "training/Hardware.h"
+
 #include <ATen/record_function.h>
+#include <fmt/format.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -9,6 +12,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace driftscope {
@@ -39,18 +43,14 @@ public:
     Workers(const Loader& loader, std::int64_t count, std::int64_t baseSeed) {
         for (std::int64_t w = 0; w < count; ++w)
             m_workers.push_back(std::make_unique<Worker>());
-        for (std::int64_t w = 0; w < count; ++w)
-            m_workers[static_cast<std::size_t>(w)]->thread =
-                std::jthread([&loader, w, count, baseSeed, worker = m_workers[static_cast<std::size_t>(w)].get()](
-                                 const std::stop_token& stop) {
-                    const at::DisableRecordFunctionGuard noRecord; // what they run belongs to no step
-                    const at::Generator generator = generatorWith(static_cast<std::uint64_t>(baseSeed + w));
-                    for (auto i = static_cast<std::size_t>(w); i < loader.m_batches.size();
-                         i += static_cast<std::size_t>(count))
-                        if (!worker->put([&] { return loader.make(loader.m_batches[i], generator, loader.m_epoch); },
-                                         stop))
-                            return;
-                });
+        std::int64_t started = 0;
+        try {
+            for (; started < count; ++started)
+                start(loader, started, count, baseSeed);
+        } catch (const std::system_error& error) {
+            throw Unavailable(fmt::format("loader_workers = {}: only {} of them could be started: {}", count, started,
+                                          error.code().message()));
+        }
     }
 
     Batch take(std::int64_t position) {
@@ -58,6 +58,17 @@ public:
     }
 
 private:
+    void start(const Loader& loader, std::int64_t w, std::int64_t count, std::int64_t baseSeed) {
+        Worker* worker = m_workers[static_cast<std::size_t>(w)].get();
+        worker->thread = std::jthread([&loader, w, count, baseSeed, worker](const std::stop_token& stop) {
+            const at::DisableRecordFunctionGuard noRecord; // what they run belongs to no step
+            const at::Generator generator = generatorWith(static_cast<std::uint64_t>(baseSeed + w));
+            for (auto i = static_cast<std::size_t>(w); i < loader.m_batches.size(); i += static_cast<std::size_t>(count))
+                if (!worker->put([&] { return loader.make(loader.m_batches[i], generator, loader.m_epoch); }, stop))
+                    return;
+        });
+    }
+
     struct Worker {
         std::mutex mutex;
         std::condition_variable_any changed;

@@ -127,8 +127,42 @@ TEST(Study, TwinsFollowAllRunsAndOnlyThoseThatNeedOne) {
     }
 }
 
+TEST(Study, SettingsThatChangeNothingAreNamed) {
+    const auto unused = [](const std::string& settings, const std::string& override = "") {
+        Study study = parseStudy("[model]\nkind = \"mlp\"\n[data]\nkind = \"synthetic\"\nshape = [1, 4, 4]\n" + settings,
+                                 "/somewhere/s.toml");
+        if (!override.empty())
+            applyOverride(study, override);
+        return unusedSettings(study);
+    };
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(unused("[train]\nsteps = 3\n"), Texts{}) << "of defaults nobody asked for";
+    const Texts betas{"[train] betas changes nothing here: betas is only for adam and adamw"};
+    EXPECT_EQ(unused("[train]\nsteps = 3\nbetas = [0.9, 0.999]\n"), betas);
+    EXPECT_EQ(unused("[train]\nsteps = 3\n", "betas=0.8x0.99"), betas);
+    EXPECT_EQ(unused("[train]\nsteps = 3\n", "path=/data"),
+              Texts{"[data] path changes nothing here: path is only for data that are read from files"});
+    EXPECT_EQ(unused("[train]\nsteps = 3\n[axes]\nbetas = [[0.8, 0.99]]\n"), betas);
+    EXPECT_EQ(unused("[train]\nsteps = 3\nbetas = [0.9, 0.999]\n[axes]\noptimizer = [\"sgd\", \"adam\"]\n"), Texts{});
+    EXPECT_EQ(unused("[train]\nsteps = 3\nbetas = [0.9, 0.999]\n", "optimizer=adam"), Texts{});
+    EXPECT_EQ(unused("[train]\nsteps = 3\n[record]\nevery = 2\nsteps = \"log\"\nsample_size = 9\n").size(), 2U);
+    EXPECT_EQ(unused("[train]\nsteps = 3\n[record]\nevery = 2\nweights = \"sample\"\nsample_size = 9\n"), Texts{});
+}
+
+TEST(Study, BuiltInStudiesNameNothingThatIsUnused) {
+    for (const BuiltInStudy& builtIn : builtInStudies()) {
+        Study study = parseStudy(builtIn.toml, "/somewhere/s.toml");
+        EXPECT_EQ(unusedSettings(study), std::vector<std::string>{}) << builtIn.name;
+        if (!study.full.empty()) {
+            applyFullSize(study);
+            EXPECT_EQ(unusedSettings(study), std::vector<std::string>{}) << builtIn.name;
+        }
+    }
+}
+
 TEST(Study, IdsAreFileNamesWhateverTheValues) {
     Study nasty = study("");
+    nasty.base.data.kind = "fashion-mnist"; // has files, and may do without a path
     std::vector<SettingValue> values;
     for (const char* text : {"/data/a b", "/data/a_b", "/data/a*b", "../../etc", "..", ".", "", "~",
                              "a\nb", "\xC3\xA9t\xC3\xA9", "-rf", "x~2", "CON", "a;b|c$(d)`e`'\""})

@@ -186,5 +186,28 @@ TEST(WorkerEnvironment, HowThreadsWaitIsTheUsersIfTheySay) {
     ::unsetenv("OMP_WAIT_POLICY");
 }
 
+TEST(WorkerProtocol, RequestsToReadDataComeBack) {
+    RunConfig other = test::tinyConfig("other");
+    other.data.limit = 3;
+    const std::vector<RunConfig> runs{test::tinyConfig("one"), other};
+    const std::string line = toLine(std::span<const RunConfig>(runs));
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const std::vector<RunConfig> back = parseDataRequest(line);
+    ASSERT_EQ(back.size(), 2U);
+    EXPECT_EQ(toJson(back[0]), toJson(runs[0]));
+    EXPECT_EQ(toJson(back[1]), toJson(runs[1]));
+    for (const char* text : {"", "{}", "[]", "{\"runs\":3}"})
+        EXPECT_THROW(parseDataRequest(text), ExecutionError) << text;
+}
+
+TEST(WorkerProtocol, WhatWasFoundOfDataComesBack) {
+    EXPECT_EQ(parseDataFound(toLine(DataFound{60000})).samples, 60000);
+    const DataFound bad = parseDataFound(toLine(DataFound{0, "a \"b\".npz:\nlabel −1 \xff"}));
+    EXPECT_EQ(bad.problem, "a \"b\".npz:\nlabel −1 \xEF\xBF\xBD");
+    EXPECT_EQ(toLine(bad).find('\n'), std::string::npos);
+    for (const char* text : {"", "{}", "{\"samples\":\"x\",\"problem\":\"\"}"})
+        EXPECT_THROW(parseDataFound(text), ExecutionError) << text;
+}
+
 } // namespace
 } // namespace driftscope

@@ -12,6 +12,7 @@ import harness
 
 if harness.has_module("h5py"):
     import h5py
+if harness.has_module("numpy"):
     import numpy as np
 
 
@@ -144,6 +145,19 @@ class Folders(BadInputTest):
         (self.folder / "empty").mkdir()
         self.cli("run", study, "-o", "empty")
 
+    def test_what_exists_is_said_before_data_are_read(self):
+        worker = self.folder / "worker.sh"
+        worker.write_text(f'#!/bin/sh\necho called >> "{self.folder}/calls"\nexit 1\n')
+        worker.chmod(0o755)
+        (self.folder / "lines.txt").write_text("one\ntwo\n")
+        (self.folder / "full").mkdir()
+        (self.folder / "full/thing").write_text("mine")
+        study = self.write_study({"model": {"kind": "transformer"}, "data": {"kind": "text", "path": "lines.txt"},
+                                  "train": {"steps": 1, "batch": 2}})
+        done = self.cli("run", study, "-o", "full", code=2, env=harness.environment(DRIFTSCOPE_WORKER=str(worker)))
+        self.assertIn("full: exists already", done.stderr)
+        self.assertFalse((self.folder / "calls").exists())
+
     def test_folder_that_cannot_be_written(self):
         study = self.write_study(harness.TINY)
         self.refused("run", study, "-o", "/proc/driftscope", says="/proc/driftscope")
@@ -240,30 +254,18 @@ class Files(BadInputTest):
         self.cli("diff", "claims.h5", "claims.h5", code=(0, 2))
 
 
-class DataFiles(BadInputTest):
-    """Data is read by the worker: the run fails with the reason and has no rows; nothing half-written."""
+class DataTest(BadInputTest):
+    """Data is read before the study's folder is made: one message for all of its runs."""
+    def fails(self, data, *says, **sections):
+        study = self.write_study({"model": {"kind": "lenet_300_100"}, "data": data, "train": {"steps": 2, "batch": 4}},
+                                 sections)
+        self.refused("run", study, "-o", "out", says=says, timeout=20)
+        return study
+
+
+class DataFiles(DataTest):
     images = struct.pack(">4I", 0x803, 20, 4, 4) + bytes(range(256)) + bytes(64)
     labels = struct.pack(">2I", 0x801, 20) + bytes(i % 10 for i in range(20))
-
-    def fails(self, data, *says):
-        """Every run fails, and its message has these texts."""
-        out = f"out{len(list(self.folder.glob('out*')))}"
-        study = self.write_study({"model": {"kind": "lenet_300_100"}, "data": data, "train": {"steps": 2, "batch": 4}})
-        before = set(contents(self.folder))
-        with self.subTest(data=data, says=says):
-            done = self.cli("run", study, "-o", out, code=(2, 3))
-            for text in says:
-                self.assertIn(text, done.stderr)
-            if done.returncode == 2:
-                self.assertEqual(set(contents(self.folder)), before)
-                return
-            run, = self.runs(out).values()
-            self.assertEqual(run["status"], "failed")
-            for text in says:
-                self.assertIn(text, run["reason"])
-            self.assertEqual(list((self.folder / out).rglob("*.new")), [])
-            self.assertLess(run["file"].stat().st_size, 100_000)
-            self.assertEqual(self.json("info", run["file"])["rows"], 0)
 
     def idx(self, images=None, labels=None, ending=""):
         folder = self.folder / f"idx{len(list(self.folder.glob('idx*')))}"
@@ -319,6 +321,47 @@ class DataFiles(BadInputTest):
         (self.folder / "cifar").mkdir()
         (self.folder / "cifar/data_batch_1.bin").write_bytes(bytes(3073 * 4))
         self.fails({"kind": "cifar10", "path": str(self.folder / "cifar"), "shape": [1, 32, 32]}, "shape")
+
+
+@harness.needs("h5py", "numpy")
+class DataLabels(DataTest):
+    def arrays(self, name, labels, count=8):
+        np.savez(self.folder / name, x=np.zeros((count, 3), "f4"), y=labels)
+        return {"kind": "npy", "path": name}
+
+    def test_labels(self):
+        labels = np.arange(8)
+        self.fails(self.arrays("minus.npz", np.where(labels == 5, -1, labels)), "minus.npz", "label -1 of sample 5",
+                   "allowed are 0 … ", "ignore_index = -100")
+        study = self.fails(self.arrays("again.npz", labels - 1), "again.npz", "label -1 of sample 0")
+        self.refused("run", study, "--dry-run", says=("again.npz", "label -1 of sample 0"), timeout=20)
+        self.fails(self.arrays("few.npz", labels[:7]), "few.npz", "7 targets for the 8 inputs")
+        self.fails(self.arrays("real.npz", labels / 8), "real.npz", "real numbers", "mse or bce")
+        ignored = self.arrays("ignored.npz", np.where(labels == 5, -100, labels))
+        self.fails(ignored, "ignored.npz", "target -100", 'loss = "cross_entropy"', train={"loss": "mse"})
+        study = self.write_study({"model": {"kind": "mlp"}, "data": ignored, "train": {"steps": 2, "batch": 4}})
+        self.cli("run", study, "-o", "good")
+
+    def test_one_data_set_of_an_axis(self):
+        for name in ("a", "b"):
+            self.arrays(f"{name}.npz", np.arange(8) - (name == "b"))
+        self.fails({"kind": "npy", "path": "a.npz"}, "b.npz", "label -1", axes={"path": ["a.npz", "b.npz"]})
+
+    @unittest.skipUnless(harness.has_module("torch"), "needs torch")
+    def test_labels_that_a_module_has_no_output_for(self):
+        import torch
+
+        torch.jit.script(torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(3, 4))).save(str(self.folder / "m.pt"))
+        model = {"kind": "torchscript", "path": "m.pt"}
+        self.fails(self.arrays("five.npz", np.arange(8) % 5), "five.npz", "label 4", "m.pt puts out 4 classes",
+                   "allowed are 0 … 3", model=model)
+        study = self.write_study({"model": model, "data": self.arrays("four.npz", np.arange(8) % 4),
+                                  "train": {"steps": 2, "batch": 4}})
+        self.cli("run", study, "-o", "good")
+
+    def test_a_batch_that_is_never_complete(self):
+        self.fails(self.arrays("eight.npz", np.arange(8)), 'tail = "drop"', "8 samples make no complete batch of 9",
+                   train={"batch": 9, "tail": "drop"})
 
 
 if __name__ == "__main__":

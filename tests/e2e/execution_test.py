@@ -2,6 +2,8 @@
 """How `run` runs a study: trying out, choosing, limiting, interrupting and going on."""
 import os
 import signal
+import subprocess
+from pathlib import Path
 
 import harness
 
@@ -59,6 +61,21 @@ class DryRun(harness.EndToEndTest):
         self.assertRegex(out, r"\n4 runs, about [0-9]+ s on [0-9]+ cores, [0-9.]+ MB on the disk\n")
         plan = self.plan(path, code=3)
         self.assertEqual([run["status"] for run in plan["runs"]], ["possible", "unavailable"] * 2)
+
+    def test_interrupted(self):
+        temporary = self.folder / "tmp"
+        temporary.mkdir()
+        study = self.write_study(harness.TINY, {"axes": {"repeat": 20}})
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=sent):
+                process = self.start("run", study, "--dry-run", env=harness.environment(TMPDIR=str(temporary)))
+                made, = harness.wait_until(lambda: list(temporary.iterdir()))
+                self.assertEqual(made.stat().st_mode & 0o777, 0o700)
+                harness.wait_until(lambda: harness.descendants(process.pid))
+                os.killpg(process.pid, sent)
+                out, said = process.communicate(timeout=20)
+                self.assertEqual((process.returncode, out), (130, ""), said)
+                self.assertEqual(list(temporary.iterdir()), [])
 
     def test_into_a_folder_that_exists(self):
         self.run_study(harness.TINY)
@@ -149,6 +166,77 @@ class Interrupted(harness.EndToEndTest):
         for name, run in self.runs().items():
             self.assertEqual(run["status"], "finished")
             self.assert_same_rows(run["file"], whole[name]["file"])
+
+
+@harness.needs("h5py", "numpy")
+class Warnings(harness.EndToEndTest):
+    """What is allowed but hardly meant is told once, before the runs and by --dry-run."""
+
+    def warnings(self, *sections):
+        study = self.write_study(harness.TINY, *sections)
+        said = [self.cli("run", study, "--dry-run").stderr, self.cli("run", study, "-o", "out").stderr]
+        told = [[line for line in text.splitlines() if line.startswith("warning: ")] for text in said]
+        self.assertEqual(told[0], told[1])
+        return told[0]
+
+    def test_batch_larger_than_the_data(self):
+        told = self.warnings({"train": {"batch": 100, "steps": 2}, "axes": {"accumulation": [1, 2]}})
+        self.assertEqual(told, ["warning: batch = 100 is more than the 64 samples of the data: every update takes all 64 "
+                                "of them"])
+        # as PyTorch's loader: an epoch is one incomplete batch
+        for run in self.runs().values():
+            with h5py.File(run["file"], "r") as file:
+                ids = file["batch/sample_ids"][1:]
+            self.assertEqual(ids.shape, (2, 100))
+            for row in ids:
+                self.assertEqual(list(row), [*range(64), *[-1] * 36])
+
+    def test_batch_larger_than_a_file(self):
+        import numpy as np
+        np.savez(self.folder / "few.npz", x=np.zeros((40, 1, 4, 4), "u1"), y=np.arange(40) % 10)
+        told = self.warnings({"data": {"kind": "npy", "path": "few.npz"}, "train": {"batch": 64, "steps": 2}})
+        self.assertIn("warning: batch = 64 is more than the 40 samples of the data: every update takes all 40 of them", told)
+
+    def test_settings_that_change_nothing(self):
+        told = self.warnings({"model": {"width": 32}, "train": {"steps": 2, "order_seed": 3}})
+        self.assertEqual(told, ['warning: [model] width changes nothing here: width is only for model kind "transformer"',
+                                "warning: [train] order_seed changes nothing here: order_seed is only for an order that "
+                                "is shuffled"])
+
+    def test_nothing_to_tell(self):
+        self.assertEqual(self.warnings(), [])
+
+
+class FewThreads(harness.EndToEndTest):
+    """Stacks of 16 GB in an address space of 12 GB: no thread can be started but OpenMP's, whose stacks have a size of
+    their own. A setting of threads would make LibTorch 1.13's own pool wait for ever for those it could not start."""
+    LIMITS = "ulimit -s 16000000 && ulimit -v 12000000"
+
+    def test_no_thread_for_the_runs(self):
+        done = subprocess.run(["bash", "-c", f'{self.LIMITS} && exec "$@"', "limited", harness.CLI, "run",
+                               self.write_study(harness.TINY), "-o", "out"], cwd=self.folder,
+                              env=harness.environment(), capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("driftscope-cli: no thread could be started", done.stderr)
+
+    def test_no_thread_to_record_with(self):
+        script = self.folder / "worker.sh"
+        script.write_text(f'#!/bin/bash\n{self.LIMITS}\nexec "{Path(harness.CLI).parent}/driftscope-worker" "$@"\n')
+        script.chmod(0o755)
+        study = {name: {k: v for k, v in keys.items() if k != "threads"} for name, keys in harness.TINY.items()}
+        self.cli("run", self.write_study(study), "-o", "out", code=3, timeout=25,
+                 env=harness.environment(DRIFTSCOPE_WORKER=str(script), OMP_STACKSIZE="1M"))
+        run, = self.runs().values()
+        self.assertEqual(run["status"], "failed")
+        self.assertRegex(run["reason"], r"run\.h5: no thread could be started to write it: ")
+
+
+class Signals(harness.EndToEndTest):
+    def test_a_closed_pipe_still_ends_the_program(self):
+        """Writing to workers leaves what SIGPIPE does to this process as it was."""
+        process = self.start("run", self.write_study(harness.TINY), "-o", "out", "--json")
+        process.stdout.close()
+        self.assertEqual(process.wait(30), -signal.SIGPIPE)
 
 
 if __name__ == "__main__":

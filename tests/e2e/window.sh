@@ -87,6 +87,7 @@ quit() {
 cat >"$work/small.toml" <<'END'
 [study]
 name = "small"
+twin = "float64"
 [model]
 kind = "cifar_cnn"
 [data]
@@ -115,8 +116,15 @@ open small --run "$work/small.toml" -o "$work/small"
 within 30 bash -c "(( \$(ls '$work/small/runs/'*.h5 | wc -l) >= 3 ))"
 sleep 0.5
 photograph curves-live live
-within 45 test -s "$work/small/study.h5"
+within 60 test -s "$work/small/study.h5"
 photograph curves
+press ctrl+f # from the filter into the tree, and to acc 2 · thr 1 · cpu under the second heading
+press Tab
+for _ in {1..6}; do press Down; done
+photograph findings
+press ctrl+shift+d
+photograph twins-in-tree
+press ctrl+shift+d
 press ctrl+shift+2
 photograph curves-layers
 press ctrl+2

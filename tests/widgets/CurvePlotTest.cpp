@@ -238,5 +238,86 @@ TEST(CurvePlot, HasALegendUpToItsLimitAndFillsTheWidthWithoutOne) {
     EXPECT_GT(customPlot(plot).axisRect()->width(), 600);
 }
 
+/// The sample curve and its twin, half as high.
+CurveView curvesWithTwin() {
+    CurveView view = test::sampleCurves();
+    Curve twin = view.curves.front();
+    twin.name = "acc 2 · float64 twin × 2²⁹";
+    twin.isTwin = true;
+    twin.scale = 0x1p29;
+    for (double& value : twin.values)
+        value /= 2;
+    view.curves.push_back(std::move(twin));
+    return view;
+}
+
+TEST(CurvePlot, ATwinHasItsRunsColorALineOfItsOwnAndNoMarker) {
+    CurvePlot plot;
+    plot.setView(curvesWithTwin());
+    const QPen run = customPlot(plot).graph(0)->pen();
+    const QPen twin = customPlot(plot).graph(2)->pen();
+    EXPECT_EQ(twin.color(), run.color());
+    EXPECT_EQ(run.style(), Qt::SolidLine);
+    EXPECT_EQ(twin.style(), Qt::CustomDashLine);
+    EXPECT_EQ(customPlot(plot).graph(1)->dataCount(), 1) << "the run's first divergence";
+    EXPECT_EQ(customPlot(plot).graph(3)->dataCount(), 0);
+    const std::vector<double> values = plottedValues(plot, 2);
+    EXPECT_EQ(values[0], 1e-9) << "identical twins lie on the floor as well";
+    EXPECT_EQ(values[1], 0.5e-7);
+}
+
+TEST(CurvePlot, TwinsHaveOneEntryInTheLegend) {
+    CurvePlot plot;
+    plot.setView(curvesWithTwin());
+    const auto names = [&plot] {
+        QStringList texts;
+        QCPLegend& legend = *customPlot(plot).legend;
+        for (int i = 0; i < legend.itemCount(); ++i)
+            if (auto* item = qobject_cast<QCPPlottableLegendItem*>(legend.item(i)))
+                texts << item->plottable()->name();
+        return texts;
+    };
+    const QString key = QStringLiteral("the run's float64 twin × 2²⁹");
+    EXPECT_EQ(names(), (QStringList{QStringLiteral("acc 2"), key}));
+    CurveView alone = curvesWithTwin();
+    alone.curves.erase(alone.curves.begin());
+    plot.setView(alone);
+    EXPECT_EQ(names(), QStringList{QStringLiteral("acc 2 · float64 twin × 2²⁹")})
+        << "without its run it is a curve as any";
+    EXPECT_EQ(customPlot(plot).graphCount(), 2);
+
+    CurveView many = curvesWithTwin();
+    many.curves.insert(many.curves.begin(), 7, many.curves.front());
+    plot.setView(many);
+    EXPECT_TRUE(customPlot(plot).legend->visible()) << "8 runs; twins don't count";
+    many.curves.insert(many.curves.begin(), many.curves.front());
+    plot.setView(many);
+    EXPECT_FALSE(customPlot(plot).legend->visible());
+    plot.setView({});
+    EXPECT_EQ(customPlot(plot).graphCount(), 0);
+}
+
+TEST(CurvePlot, ALongTwinHasGapsToo) {
+    CurveView view = denseCurves();
+    view.curves.front().isTwin = true;
+    CurvePlot plot;
+    plot.setView(view);
+    lay(plot);
+    QCustomPlot& custom = customPlot(plot);
+    const QImage image = custom.toPixmap().toImage();
+    const int y = qRound(custom.yAxis->coordToPixel(1e-5));
+    const int left = qRound(custom.xAxis->coordToPixel(12'000));
+    int drawn = 0;
+    for (int x = left; x < left + 80; ++x) {
+        const auto isBlue = [&](int dy) {
+            const QColor color(image.pixel(x, y + dy));
+            return color.blue() > color.red() + 60;
+        };
+        drawn += isBlue(-1) || isBlue(0) || isBlue(1);
+    }
+    EXPECT_GT(drawn, 10);
+    EXPECT_LT(drawn, 40);
+}
+
 } // namespace
 } // namespace driftscope

@@ -9,6 +9,7 @@
 #include "support/TinyStudy.h"
 
 #include <QAction>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QImage>
 #include <QLabel>
@@ -20,6 +21,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 namespace driftscope {
@@ -130,6 +132,54 @@ TEST_F(MainWindowTest, MetricAndLayersAreChosen) {
     EXPECT_TRUE(QTest::qWaitFor([&] { return !curves().view().isLogarithmic; }));
 }
 
+TEST_F(MainWindowTest, TwinsAreDrawnBesideTheirRunsAndHaveNoRowsOrNumbersOfTheirOwn) {
+    const StudyFolder study =
+        test::tinyStudy(m_folder / "twins", "threads = [1, 2]", "twin = \"float64\"");
+    ASSERT_EQ(study.runs.size(), 4U);
+    for (std::size_t i = 0; i < study.runs.size(); ++i) {
+        test::TestRun run = test::tinyRun(study.runs[i], i == 1 ? 0x1p-20 : i == 3 ? 0x1p-50 : 0);
+        if (study.runs[i].isTwin)
+            for (TensorInfo& tensor : run.parameters)
+                tensor.dtype = DType::Float64;
+        test::writeRun(study.runFile(study.runs[i]), run);
+    }
+    open({string(m_folder / "twins")}, 2);
+    const Curve twin = curves().view().curves[1];
+    EXPECT_EQ(twin.name, "thr 2 · float64 twin × 2²⁹");
+    EXPECT_EQ(twin.run, 1U);
+    // weights 1 + 2⁻⁵⁰, 2 and 4 against 1, 2 and 4
+    EXPECT_NEAR(twin.values[1] / (0x1p-21 / std::sqrt(21)), 1, 1e-9);
+    EXPECT_TRUE(find<QAction>("twinCurves").isEnabled());
+
+    RunTreeModel& tree = m_window.findChild<RunsPanel*>()->model();
+    EXPECT_EQ(tree.rowCount(), 2);
+    EXPECT_TRUE(find<QLabel>("runStatus").text().startsWith(QStringLiteral("2 of 2 runs")));
+    m_window.findChild<RunsPanel*>()->setSelectedRun(1);
+    find<QAction>("twinRuns").trigger();
+    EXPECT_EQ(tree.rowCount(), 4);
+    EXPECT_EQ(m_window.findChild<RunsPanel*>()->selectedRun(), 1U) << "stays selected";
+    m_window.findChild<RunsPanel*>()->setSelectedRun(3);
+    find<QAction>("twinRuns").trigger();
+    EXPECT_EQ(tree.rowCount(), 2);
+    EXPECT_EQ(m_window.findChild<RunsPanel*>()->selectedRun(), 1U) << "its run, in its place";
+
+    find<QCheckBox>("twinCurvesBox").click();
+    EXPECT_FALSE(find<QAction>("twinCurves").isChecked());
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == 1; }));
+    find<QAction>("twinCurves").trigger();
+    EXPECT_TRUE(find<QCheckBox>("twinCurvesBox").isChecked());
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == 2; }));
+    find<QAction>("logAxis").trigger();
+    EXPECT_FALSE(find<QCheckBox>("twinCurvesBox").isEnabled());
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().view().curves.size() == 1; }));
+}
+
+TEST_F(MainWindowTest, WithoutTwinsThereIsNothingToSwitch) {
+    openStudy();
+    EXPECT_FALSE(find<QAction>("twinCurves").isEnabled());
+    EXPECT_FALSE(find<QAction>("twinRuns").isEnabled());
+}
+
 TEST_F(MainWindowTest, OneSelectionIsSharedByTheViews) {
     openStudy();
     m_window.findChild<RunsPanel*>()->setSelectedRun(2);
@@ -168,6 +218,27 @@ TEST_F(MainWindowTest, AWrongFileIsSaidAndChangesNothing) {
     m_window.openPaths({string(m_folder / "wrong.h5")});
     EXPECT_TRUE(QTest::qWaitFor([&] { return message().contains(QStringLiteral("wrong.h5")); }));
     EXPECT_EQ(curves().view().curves.size(), 2U);
+    ASSERT_TRUE(m_window.session());
+    EXPECT_EQ(m_window.session()->path(), m_folder / "study");
+}
+
+TEST_F(MainWindowTest, BadDataIsSaidAndNoFolderMade) {
+    openStudy();
+    const std::filesystem::path worker = m_folder / "worker.sh"; // answers as driftscope-worker --check
+    std::ofstream(worker) << "#!/bin/sh\nread -r request\n"
+                             "echo '{\"samples\":0,\"problem\":\"bad.npz: label -1 of sample 5\"}'\nexit 1\n";
+    std::filesystem::permissions(worker, std::filesystem::perms::owner_all);
+    std::ofstream(m_folder / "bad.npz") << "read by the worker only";
+    const Study study = parseStudy("[model]\nkind = \"mlp\"\n[data]\nkind = \"npy\"\npath = \"bad.npz\"\n"
+                                   "[train]\nsteps = 2\nbatch = 2\n",
+                                   m_folder / "bad.toml");
+    qputenv("DRIFTSCOPE_WORKER", worker.c_str());
+    m_window.runStudy(study, m_folder / "new");
+    EXPECT_TRUE(QTest::qWaitFor(
+        [&] { return message().contains(QStringLiteral("bad.npz: label -1 of sample 5")); }))
+        << message().toStdString();
+    qunsetenv("DRIFTSCOPE_WORKER");
+    EXPECT_FALSE(std::filesystem::exists(m_folder / "new"));
     ASSERT_TRUE(m_window.session());
     EXPECT_EQ(m_window.session()->path(), m_folder / "study");
 }

@@ -58,6 +58,15 @@ TEST_F(NewStudyDialogTest, TypingChecksTheTextAgain) {
     EXPECT_TRUE(find<QPushButton>("runStudy").isEnabled());
 }
 
+TEST_F(NewStudyDialogTest, ASettingThatChangesNothingIsNamed) {
+    const QString rest = QStringLiteral("[data]\nkind = \"synthetic\"\nshape = [1, 4, 4]\n[train]\nsteps = 2\n");
+    m_dialog.startWith(QStringLiteral("[model]\nkind = \"mlp\"\nheads = 2\n") + rest, "/a/x.toml");
+    EXPECT_TRUE(verdict().contains(QStringLiteral("[model] heads changes nothing here"))) << verdict().toStdString();
+    EXPECT_TRUE(find<QPushButton>("runStudy").isEnabled());
+    m_dialog.startWith(QStringLiteral("[model]\nkind = \"mlp\"\n") + rest, "/a/x.toml");
+    EXPECT_EQ(verdict(), QStringLiteral("Runs: 1"));
+}
+
 TEST_F(NewStudyDialogTest, RunsInAFolderThatIsFree) {
     const test::TemporaryFolder folder;
     std::ofstream(folder / "taken") << "x";

@@ -4,9 +4,12 @@
 #include "SampleViews.h"
 
 #include <QAbstractItemModelTester>
+#include <QBrush>
 #include <QSignalSpy>
 
 #include <gtest/gtest.h>
+
+#include <utility>
 
 namespace driftscope {
 namespace {
@@ -92,6 +95,75 @@ TEST_F(RunTreeModelTest, UpdatesKeepCheckMarksAndDoNotReset) {
     m_model.setResults(nullptr);
     EXPECT_EQ(resets.size(), 1);
     EXPECT_EQ(m_model.rowCount(), 0);
+}
+
+TEST_F(RunTreeModelTest, AVerdictIsAShapeAWordAndAColorWithItsReasonsBehind) {
+    m_results->runs[1].verdict.kind = "identical";
+    m_results->runs[2].verdict = test::sampleVerdict();
+    m_model.setResults(m_results);
+    EXPECT_EQ(text(0, RunTreeModel::Verdict), QString()) << "the reference is not judged";
+    EXPECT_EQ(text(1, RunTreeModel::Verdict), QStringLiteral("= identical"));
+    EXPECT_EQ(text(2, RunTreeModel::Verdict), QStringLiteral("≈ rounding"));
+    const QModelIndex index = m_model.indexOfRun(2, RunTreeModel::Verdict);
+    for (const Theme& theme : {Theme::light(), Theme::dark()}) {
+        m_model.setTheme(theme);
+        EXPECT_EQ(index.data(Qt::ForegroundRole).value<QBrush>().color(),
+                  theme.verdictColor("rounding"));
+    }
+    EXPECT_FALSE(m_model.indexOfRun(2).data(Qt::ForegroundRole).isValid());
+    EXPECT_FALSE(m_model.indexOfRun(0, RunTreeModel::Verdict).data(Qt::ForegroundRole).isValid());
+    EXPECT_EQ(index.data(Qt::ToolTipRole).toString(),
+              QStringLiteral("<p>The sums are added in &lt;another&gt; order. Use the canonical "
+                             "accumulator.</p>"));
+    EXPECT_EQ(m_model.indexOfRun(2).data(Qt::ToolTipRole).toString(),
+              QStringLiteral("acc 2 · thr 1"));
+}
+
+TEST_F(RunTreeModelTest, EveryKindOfVerdictHasItsShape) {
+    const std::pair<const char*, const char*> kinds[] = {
+        {"identical", "= identical"},   {"rounding", "≈ rounding"},
+        {"precision", "≋ precision"},   {"data", "⇄ data"},
+        {"random", "⚂ random"},         {"algorithmic", "≠ algorithmic"},
+        {"run-to-run", "↻ run-to-run"}, {"inconclusive", "? inconclusive"}};
+    for (const auto& [kind, expected] : kinds) {
+        m_results->runs[2].verdict.kind = kind;
+        m_model.setResults(std::make_shared<StudyResults>(*m_results));
+        EXPECT_EQ(text(2, RunTreeModel::Verdict), QString::fromUtf8(expected));
+    }
+}
+
+TEST_F(RunTreeModelTest, TwinsHaveRowsOnlyWhereTheyAreAskedFor) {
+    m_model.setResults(test::sampleResultsWithTwins());
+    ASSERT_EQ(m_model.rowCount(), 2);
+    EXPECT_EQ(m_model.rowCount(m_model.index(1, 0)), 2);
+    EXPECT_EQ(m_model.checkedRuns(), (std::vector<std::size_t>{0, 1, 2, 3}));
+    EXPECT_FALSE(m_model.indexOfRun(6).isValid());
+    EXPECT_EQ(m_model.index(1, 0).data(Qt::CheckStateRole).toInt(), Qt::Checked)
+        << "hidden twins, unchecked, don't make it partial";
+
+    m_model.setCheckedRuns({2});
+    QSignalSpy changes(&m_model, &RunTreeModel::checkedRunsChanged);
+    m_model.setShowsTwins(true);
+    EXPECT_EQ(changes.size(), 1);
+    EXPECT_EQ(m_model.rowCount(m_model.index(1, 0)), 4);
+    EXPECT_EQ(text(6, RunTreeModel::Run), QStringLiteral("thr 1 · float64 twin"));
+    EXPECT_EQ(m_model.checkedRuns(), (std::vector<std::size_t>{2})) << "check marks stay";
+
+    ASSERT_TRUE(m_model.setData(m_model.indexOfRun(6), Qt::Checked, Qt::CheckStateRole));
+    EXPECT_EQ(m_model.checkedRuns(), (std::vector<std::size_t>{2, 6}));
+    m_model.checkAll();
+    EXPECT_EQ(m_model.checkedRuns().size(), 8U);
+    m_model.setShowsTwins(false);
+    EXPECT_EQ(m_model.checkedRuns(), (std::vector<std::size_t>{0, 1, 2, 3}))
+        << "what has no row is not chosen";
+}
+
+TEST_F(RunTreeModelTest, ATwinOpenedAsAFileHasItsRow) {
+    const auto results = test::sampleResultsWithTwins();
+    results->folder.path.clear();
+    m_model.setResults(results);
+    EXPECT_TRUE(m_model.indexOfRun(6).isValid());
+    EXPECT_EQ(m_model.checkedRuns().size(), 8U);
 }
 
 } // namespace

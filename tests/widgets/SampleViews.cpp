@@ -52,6 +52,34 @@ std::shared_ptr<StudyResults> sampleResults() {
     return results;
 }
 
+std::shared_ptr<StudyResults> sampleResultsWithTwins() {
+    auto results = sampleResults();
+    const std::size_t count = results->runs.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        RunResult twin = results->runs[i];
+        twin.config.id += "~float64";
+        twin.config.isTwin = true;
+        if (twin.reference)
+            twin.reference = *twin.reference + count;
+        if (twin.comparison)
+            twin.comparison = comparison(i == 2 ? 6e-16 : 0);
+        results->folder.runs.push_back(twin.config);
+        results->runs.push_back(std::move(twin));
+    }
+    return results;
+}
+
+Verdict sampleVerdict() {
+    return {.kind = "rounding",
+            .summary = "The sums are added in <another> order. Use the canonical accumulator.",
+            .evidence = {{.name = "twins",
+                          .text = "in float64 the difference shrinks",
+                          .says = "rounding",
+                          .value = 1.86e-9,
+                          .threshold = 9.54e-7},
+                         {.name = "samples", .text = "every update saw the same samples", .says = ""}}};
+}
+
 CurveView sampleCurves() {
     CurveView view;
     view.title = "sample";

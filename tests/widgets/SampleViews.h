@@ -13,6 +13,13 @@ namespace driftscope::test {
 /// recorded anything.
 std::shared_ptr<StudyResults> sampleResults();
 
+/// The same with the float64 twin of each run behind them, in their order; that of acc 2 · thr 1
+/// differs too.
+std::shared_ptr<StudyResults> sampleResultsWithTwins();
+
+/// Rounding, on two pieces of evidence: one with numbers, one without.
+Verdict sampleVerdict();
+
 /// One curve with a point of every kind.
 CurveView sampleCurves();
 
