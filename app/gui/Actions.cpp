@@ -3,6 +3,7 @@
 
 #include "Icons.h"
 #include "Theme.h"
+#include "ViewPage.h"
 
 #include <QAction>
 #include <QActionGroup>
@@ -78,9 +79,8 @@ Actions::Actions(QObject* parent) {
     filterRuns =
         make("filterRuns", tr("&Filter runs"), "Ctrl+F", tr("Type to filter the tree of runs"));
 
-    showCurves = make("showCurves", tr("&Curves"), "Ctrl+1", tr("Divergence against step"));
-    showHeatmap = make("showHeatmap", tr("&Heatmap"), "Ctrl+2",
-                       tr("Divergence over layers, steps, runs and settings"));
+    resetViews = make("resetViews", tr("All views as &tabs"), "Ctrl+Shift+0",
+                      tr("Put views that were dragged elsewhere back among the tabs"));
     resetZoom = make("resetZoom", tr("Show e&verything"), "Ctrl+0",
                      tr("Undo zooming and panning; a double click does too"));
     logAxis = make("logAxis", tr("&Logarithmic axis"), "Ctrl+L",
@@ -123,16 +123,30 @@ Actions::Actions(QObject* parent) {
 }
 
 void Actions::setTheme(const Theme& theme) {
-    const auto set = [&](QAction* action, const char* name) {
-        action->setIcon(themedIcon(QLatin1String(name), theme.text, theme.axis));
+    const auto set = [&](QAction* action, const QString& name) {
+        action->setIcon(themedIcon(name, theme.text, theme.axis));
     };
-    set(newStudy, "new");
-    set(openFolder, "open");
-    set(exportView, "export");
-    set(run, "run");
-    set(stop, "stop");
-    set(showCurves, "curves");
-    set(showHeatmap, "heatmap");
+    set(newStudy, QStringLiteral("new"));
+    set(openFolder, QStringLiteral("open"));
+    set(exportView, QStringLiteral("export"));
+    set(run, QStringLiteral("run"));
+    set(stop, QStringLiteral("stop"));
+    for (QAction* view : views)
+        set(view, view->data().toString());
+}
+
+void Actions::addViews(const std::vector<ViewPage*>& pages) {
+    for (ViewPage* page : pages) {
+        const ViewPage::Info& info = page->info();
+        const auto number = static_cast<int>(views.size()) + 1;
+        const QString name =
+            QStringLiteral("show") + info.id.at(0).toUpper() + info.id.mid(1);
+        const QString keys = number < 10 ? QStringLiteral("Ctrl+%1").arg(number)
+                                         : QStringLiteral("Alt+%1").arg(number - 9);
+        QAction* action = Maker(page->window())(name.toLatin1(), info.title, keys.toLatin1(), info.tip);
+        action->setData(info.icon);
+        views.push_back(action);
+    }
 }
 
 void Actions::addMenus(QMainWindow& window, QMenu*& recent, QMenu*& view) {
@@ -149,9 +163,10 @@ void Actions::addMenus(QMainWindow& window, QMenu*& recent, QMenu*& view) {
     study->addActions({useAsReference, onlyThisRun, allRuns, filterRuns});
 
     view = window.menuBar()->addMenu(tr("&View"));
-    view->addActions({showCurves, showHeatmap});
+    for (QAction* action : views)
+        view->addAction(action);
     view->addSeparator();
-    view->addActions({resetZoom, logAxis, twinCurves, twinRuns});
+    view->addActions({resetViews, resetZoom, logAxis, twinCurves, twinRuns});
     QMenu* curves = view->addMenu(tr("Curves &of"));
     QMenu* heatmaps = view->addMenu(tr("Heatmap &kind"));
     QMenu* step = view->addMenu(tr("&Step"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "CurvesPage.h"
 
+#include "Actions.h"
 #include "Selection.h"
 
 #include <QAction>
@@ -27,10 +28,11 @@ QCheckBox* makeBox(QAction& action, QWidget* parent) {
 
 } // namespace
 
-CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions,
-                       QAction& twinCurves, QWidget* parent)
-    : QWidget(parent), m_selection(selection), m_twinCurves(twinCurves),
-      m_plot(new CurvePlot(this)), m_scopes(new ScopeTree(this)),
+CurvesPage::CurvesPage(Selection& selection, Actions& actions, QWidget* parent)
+    : ViewPage({QStringLiteral("curves"), tr("Curves"), tr("Divergence against step"),
+                QStringLiteral("curves")},
+               selection, parent),
+      m_actions(actions), m_plot(new CurvePlot(this)), m_scopes(new ScopeTree(this)),
       m_task(this, [this](CurveView view) { show(std::move(view)); }) {
     m_plot->setObjectName(QStringLiteral("curvePlot"));
     m_plot->setAccessibleName(tr("Divergence curves"));
@@ -42,7 +44,7 @@ CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeA
     sideLayout->setContentsMargins(8, 8, 8, 8);
     auto* buttons = new QHBoxLayout;
     buttons->setSpacing(4);
-    for (QAction* action : scopeActions) {
+    for (QAction* action : m_actions.scopes) {
         auto* button = new QToolButton(side);
         button->setDefaultAction(action);
         buttons->addWidget(button);
@@ -51,8 +53,8 @@ CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeA
     sideLayout->addWidget(new QLabel(tr("Show"), side));
     sideLayout->addLayout(buttons);
     sideLayout->addWidget(m_scopes);
-    m_twinCurves.setEnabled(false);
-    sideLayout->addWidget(makeBox(m_twinCurves, side));
+    m_actions.twinCurves->setEnabled(false);
+    sideLayout->addWidget(makeBox(*m_actions.twinCurves, side));
 
     auto* splitter = new QSplitter(this);
     splitter->addWidget(m_plot);
@@ -64,41 +66,30 @@ CurvesPage::CurvesPage(Selection& selection, const std::vector<QAction*>& scopeA
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(splitter);
 
-    connect(m_scopes, &ScopeTree::checkedScopesChanged, this, &CurvesPage::refresh);
-    connect(&m_twinCurves, &QAction::toggled, this, &CurvesPage::refresh);
-    connect(m_scopes, &ScopeTree::scopeSelected, &m_selection, &Selection::setScope);
-    connect(&m_selection, &Selection::scopeChanged, this,
-            [this] { m_scopes->selectScope(m_selection.scope()); });
-    connect(&m_selection, &Selection::runChanged, this,
-            [this] { m_plot->setSelectedRun(m_selection.run()); });
-    connect(&m_selection, &Selection::stepChanged, this,
-            [this] { m_plot->setMarkedStep(m_selection.step()); });
-    connect(m_plot, &PlotWidget::stepPicked, &m_selection, &Selection::setStep);
-    connect(m_plot, &PlotWidget::runPicked, this, [this](int run) { m_selection.setRun(run); });
-    connect(m_plot, &CurvePlot::scopePicked, &m_selection, &Selection::setScope);
+    m_plot->addActions({m_actions.logAxis, m_actions.twinCurves});
+    constexpr ScopeKind scopeKinds[] = {ScopeKind::Model, ScopeKind::Layer, ScopeKind::Tensor};
+    for (std::size_t i = 0; i < m_actions.scopes.size(); ++i)
+        connect(m_actions.scopes[i], &QAction::triggered, m_scopes,
+                [this, kind = scopeKinds[i]] { m_scopes->checkOnly(kind); });
+    for (QAction* action : {m_actions.logAxis, m_actions.twinCurves})
+        connect(action, &QAction::toggled, this, &CurvesPage::invalidate);
+    connect(m_scopes, &ScopeTree::checkedScopesChanged, this, &CurvesPage::invalidate);
+    connect(m_scopes, &ScopeTree::scopeSelected, &selection, &Selection::setScope);
+    connect(&selection, &Selection::scopeChanged, this,
+            [this] { m_scopes->selectScope(this->selection().scope()); });
+    connect(&selection, &Selection::runChanged, this,
+            [this] { m_plot->setSelectedRun(this->selection().run()); });
+    connect(&selection, &Selection::stepChanged, this,
+            [this] { m_plot->setMarkedStep(this->selection().step()); });
+    connect(m_plot, &PlotWidget::stepPicked, &selection, &Selection::setStep);
+    connect(m_plot, &PlotWidget::runPicked, this,
+            [this](int run) { this->selection().setRun(run); });
+    connect(m_plot, &CurvePlot::scopePicked, &selection, &Selection::setScope);
     m_plot->setHint(hint());
 }
 
-void CurvesPage::setResults(std::shared_ptr<const StudyResults> results) {
-    m_results = std::move(results);
-    if (m_results)
-        m_scopes->setScopes(commonScopes(*m_results));
-    refresh();
-}
-
-void CurvesPage::setMetric(Metric metric) {
-    m_choice.metric = metric;
-    refresh();
-}
-
-void CurvesPage::setRuns(std::vector<std::size_t> runs) {
-    m_choice.runs = std::move(runs);
-    refresh();
-}
-
-void CurvesPage::setLogarithmic(bool isLogarithmic) {
-    m_isLogarithmic = isLogarithmic;
-    refresh();
+void CurvesPage::resultsChanged(bool) {
+    m_scopes->setScopes(commonScopes(*results()));
 }
 
 void CurvesPage::setTheme(const Theme& theme) {
@@ -106,14 +97,20 @@ void CurvesPage::setTheme(const Theme& theme) {
     m_scopes->setTheme(theme);
 }
 
+QByteArray CurvesPage::exported(ExportFormat format, QSize size) const {
+    return driftscope::exported(m_plot->view(), format, size, m_plot->zoom());
+}
+
 void CurvesPage::refresh() {
-    if (!m_results)
-        return;
+    m_choice.metric = metric();
+    m_choice.runs = runs();
     m_choice.scopes = m_scopes->checkedScopes();
+    const bool isLogarithmic = m_actions.logAxis->isChecked();
     // On a linear axis the twins of another function would press all else to the ground.
-    m_twinCurves.setEnabled(m_isLogarithmic && hasTwinCurves(*m_results, m_choice.metric));
-    m_choice.withTwins = m_twinCurves.isEnabled() && m_twinCurves.isChecked();
-    m_task.request([results = m_results, choice = m_choice, isLogarithmic = m_isLogarithmic] {
+    QAction& twins = *m_actions.twinCurves;
+    twins.setEnabled(isLogarithmic && hasTwinCurves(*results(), m_choice.metric));
+    m_choice.withTwins = twins.isEnabled() && twins.isChecked();
+    m_task.request([results = results(), choice = m_choice, isLogarithmic] {
         CurveView view = makeCurves(*results, choice);
         view.isLogarithmic = isLogarithmic;
         return view;
@@ -127,20 +124,20 @@ void CurvesPage::show(CurveView view) {
 }
 
 QString CurvesPage::hint() const {
-    if (!m_results || m_results->runs.empty())
+    if (!results() || results()->runs.empty())
         return tr("Open a study or run one, and its curves appear here.");
-    if (m_results->runs.size() == 1)
+    if (results()->runs.size() == 1)
         return tr("One run alone has nothing to be compared with.\nOpen two run files together, or "
                   "drop them here: "
                   "the first is the reference.");
-    for (const RunResult& run : m_results->runs)
+    for (const RunResult& run : results()->runs)
         if (run.comparison && m_choice.scopes.empty())
             return tr(
                 "No layer is checked. Check the whole model, a layer or a tensor on the right.");
-    for (const RunResult& run : m_results->runs)
+    for (const RunResult& run : results()->runs)
         if (run.comparison)
             return tr("No run is checked. Check runs in the tree on the left.");
-    if (m_results->runs.front().state)
+    if (results()->runs.front().state)
         return tr("Curves appear when the reference and another run have recorded steps.");
     return tr("None of the runs has started. Press Run to record them.");
 }

@@ -6,50 +6,40 @@
 #include "CurvePlot.h"
 #include "LatestTask.h"
 #include "ScopeTree.h"
+#include "ViewPage.h"
 
 #include "analysis/ViewData.h"
 
-#include <QWidget>
-
-#include <memory>
-#include <vector>
-
-class QAction;
-
 namespace driftscope {
 
-class Selection;
+struct Actions;
 
-class CurvesPage : public QWidget {
+class CurvesPage : public ViewPage {
     Q_OBJECT
 
 public:
-    /// All outlive the page. The scopes' actions check only the model, all layers, or all tensors;
-    /// that of the twins is checkable, and enabled by the page where there is one to draw.
-    CurvesPage(Selection& selection, const std::vector<QAction*>& scopeActions, QAction& twinCurves,
-               QWidget* parent = nullptr);
+    /// Actions: those of the scopes check only the model, all layers, or all tensors; that of the
+    /// twins is enabled by the page where there is one to draw.
+    CurvesPage(Selection& selection, Actions& actions, QWidget* parent = nullptr);
 
-    void setResults(std::shared_ptr<const StudyResults> results);
-    void setMetric(Metric metric);
-    void setRuns(std::vector<std::size_t> runs);
-    void setLogarithmic(bool isLogarithmic);
-    void setTheme(const Theme& theme);
-    void checkOnly(ScopeKind kind) { m_scopes->checkOnly(kind); }
+    void setTheme(const Theme& theme) override;
+    [[nodiscard]] QByteArray exported(ExportFormat format, QSize size) const override;
+    [[nodiscard]] std::vector<PlotWidget*> plots() const override { return {m_plot}; }
 
     [[nodiscard]] CurvePlot& plot() const { return *m_plot; }
 
+protected:
+    void refresh() override;
+    void resultsChanged(bool isOther) override;
+
 private:
-    void refresh();
     void show(CurveView view);
     [[nodiscard]] QString hint() const;
 
-    Selection& m_selection;
-    QAction& m_twinCurves;
+    Actions& m_actions;
     CurvePlot* m_plot;
     ScopeTree* m_scopes;
-    std::shared_ptr<const StudyResults> m_results;
     CurveChoice m_choice;
-    bool m_isLogarithmic = true;
     LatestTask<CurveView> m_task;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "HeatmapPage.h"
 
+#include "Actions.h"
 #include "Selection.h"
 #include "ViewDefaults.h"
 
@@ -22,9 +23,11 @@ QString text(const std::string& string) {
 
 } // namespace
 
-HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions,
-                         QWidget* parent)
-    : QWidget(parent), m_selection(selection), m_plot(new HeatmapPlot(this)),
+HeatmapPage::HeatmapPage(Selection& selection, Actions& actions, QWidget* parent)
+    : ViewPage({QStringLiteral("heatmap"), tr("Heatmap"),
+                tr("Divergence over layers, steps, runs and settings"), QStringLiteral("heatmap")},
+               selection, parent),
+      m_plot(new HeatmapPlot(this)),
       m_task(this, [this](HeatmapView view) { show(std::move(view)); }) {
     m_plot->setObjectName(QStringLiteral("heatmapPlot"));
     m_plot->setAccessibleName(tr("Divergence heatmap"));
@@ -35,9 +38,11 @@ HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kind
         return layout;
     };
     auto* kinds = row();
-    for (QAction* action : kindActions) {
+    for (std::size_t i = 0; i < actions.kinds.size(); ++i) {
         auto* button = new QToolButton(this);
-        button->setDefaultAction(action);
+        button->setDefaultAction(actions.kinds[i]);
+        connect(actions.kinds[i], &QAction::triggered, this,
+                [this, kind = static_cast<HeatmapKind>(i)] { setKind(kind); });
         kinds->addWidget(button);
         m_kinds.push_back(button);
     }
@@ -64,19 +69,20 @@ HeatmapPage::HeatmapPage(Selection& selection, const std::vector<QAction*>& kind
     layout->addWidget(m_plot, 1);
 
     connect(m_scope, &QComboBox::activated, this,
-            [this](int i) { m_selection.setScope(m_scopes.at(static_cast<std::size_t>(i))); });
-    connect(&m_selection, &Selection::runChanged, this, &HeatmapPage::refresh);
-    connect(&m_selection, &Selection::scopeChanged, this, [this] {
+            [this](int i) { this->selection().setScope(m_scopes.at(static_cast<std::size_t>(i))); });
+    connect(&selection, &Selection::runChanged, this, &HeatmapPage::invalidate);
+    connect(&selection, &Selection::scopeChanged, this, [this] {
         fillScopes();
-        refresh();
+        invalidate();
     });
-    connect(&m_selection, &Selection::stepChanged, this, [this] {
-        m_plot->setMarkedStep(m_selection.step());
+    connect(&selection, &Selection::stepChanged, this, [this] {
+        m_plot->setMarkedStep(this->selection().step());
         if (m_choice.kind != HeatmapKind::LayersBySteps)
-            refresh();
+            invalidate();
     });
-    connect(m_plot, &PlotWidget::stepPicked, &m_selection, &Selection::setStep);
-    connect(m_plot, &PlotWidget::runPicked, this, [this](int run) { m_selection.setRun(run); });
+    connect(m_plot, &PlotWidget::stepPicked, &selection, &Selection::setStep);
+    connect(m_plot, &PlotWidget::runPicked, this,
+            [this](int run) { this->selection().setRun(run); });
     connect(m_plot, &HeatmapPlot::rowPicked, this, &HeatmapPage::selectRow);
     showControls();
     m_plot->setHint(hint());
@@ -94,34 +100,24 @@ QComboBox* HeatmapPage::addCombo(QHBoxLayout& layout, const QString& name, const
     caption->setObjectName(name + QStringLiteral("Label"));
     layout.addWidget(caption);
     layout.addWidget(combo);
-    connect(combo, &QComboBox::activated, this, &HeatmapPage::refresh);
+    connect(combo, &QComboBox::activated, this, &HeatmapPage::invalidate);
     return combo;
 }
 
-void HeatmapPage::setResults(std::shared_ptr<const StudyResults> results) {
-    const bool isOther = !m_results || !results || m_results->folder.path != results->folder.path;
-    m_results = std::move(results);
-    if (!m_results)
-        return;
+void HeatmapPage::resultsChanged(bool isOther) {
     if (isOther)
         fillAxes();
-    if (std::vector<Scope> scopes = commonScopes(*m_results); scopes != m_scopes) {
+    if (std::vector<Scope> scopes = commonScopes(*results()); scopes != m_scopes) {
         m_scopes = std::move(scopes);
         fillScopes();
     }
-    refresh();
-}
-
-void HeatmapPage::setMetric(Metric metric) {
-    m_choice.metric = metric;
-    refresh();
 }
 
 void HeatmapPage::setKind(HeatmapKind kind) {
     m_choice.kind = kind;
     colorKinds();
     showControls();
-    refresh();
+    invalidate();
 }
 
 void HeatmapPage::setTheme(const Theme& theme) {
@@ -142,7 +138,7 @@ void HeatmapPage::colorKinds() {
 }
 
 void HeatmapPage::fillAxes() {
-    chooseAxes(*m_results, m_choice);
+    chooseAxes(*results(), m_choice);
     const std::pair<QComboBox*, std::string> axes[] = {{m_rowAxis, m_choice.rowAxis},
                                                        {m_columnAxis, m_choice.columnAxis},
                                                        {m_panelAxis, m_choice.panelAxis}};
@@ -150,7 +146,7 @@ void HeatmapPage::fillAxes() {
         combo->clear();
         if (combo != m_rowAxis)
             combo->addItem(tr("none"), QString());
-        for (const Axis& axis : m_results->folder.study.axes)
+        for (const Axis& axis : results()->folder.study.axes)
             combo->addItem(text(axis.key), text(axis.key));
         combo->setCurrentIndex(std::max(0, combo->findData(text(chosen))));
     }
@@ -160,7 +156,7 @@ void HeatmapPage::fillScopes() {
     m_scope->clear();
     for (const Scope& scope : m_scopes)
         m_scope->addItem(text(scopeTitle(scope)));
-    const auto chosen = std::ranges::find(m_scopes, m_selection.scope().value_or(Scope{}));
+    const auto chosen = std::ranges::find(m_scopes, selection().scope().value_or(Scope{}));
     m_scope->setCurrentIndex(
         chosen == m_scopes.end() ? 0 : static_cast<int>(chosen - m_scopes.begin()));
 }
@@ -176,12 +172,15 @@ void HeatmapPage::showControls() {
         setShown(combo, areSettings);
 }
 
+QByteArray HeatmapPage::exported(ExportFormat format, QSize size) const {
+    return driftscope::exported(m_plot->view(), format, size);
+}
+
 void HeatmapPage::refresh() {
-    if (!m_results)
-        return;
+    m_choice.metric = metric();
     m_choice.run =
-        m_selection.run().value_or(mostDivergentRun(*m_results, m_choice.metric).value_or(0));
-    m_choice.step = m_selection.step();
+        selection().run().value_or(mostDivergentRun(*results(), m_choice.metric).value_or(0));
+    m_choice.step = selection().step();
     m_choice.perTensor = m_rows->currentIndex() == 1;
     if (m_scope->currentIndex() >= 0)
         m_choice.scope = m_scopes[static_cast<std::size_t>(m_scope->currentIndex())];
@@ -190,7 +189,7 @@ void HeatmapPage::refresh() {
     m_choice.panelAxis = m_panelAxis->currentData().toString().toStdString();
     m_choice.maxColumns = static_cast<std::size_t>(std::max(200, m_plot->width()));
     m_task.request(
-        [results = m_results, choice = m_choice] { return makeHeatmap(*results, choice); });
+        [results = results(), choice = m_choice] { return makeHeatmap(*results, choice); });
 }
 
 void HeatmapPage::selectRow(int row) {
@@ -203,7 +202,7 @@ void HeatmapPage::selectRow(int row) {
                (candidate.kind == ScopeKind::Tensor) == m_choice.perTensor;
     });
     if (scope != m_scopes.end())
-        m_selection.setScope(*scope);
+        selection().setScope(*scope);
 }
 
 void HeatmapPage::show(HeatmapView view) {
@@ -214,12 +213,12 @@ void HeatmapPage::show(HeatmapView view) {
 }
 
 QString HeatmapPage::hint() const {
-    if (!m_results || m_results->runs.empty())
+    if (!results() || results()->runs.empty())
         return tr("Open a study or run one, and its heatmap appears here.");
     if (m_choice.kind == HeatmapKind::SettingsBySettings)
         return tr("This needs a study with axes: settings that vary from run to run.");
-    if (m_choice.kind == HeatmapKind::LayersBySteps && m_choice.run < m_results->runs.size() &&
-        !m_results->runs[m_choice.run].reference)
+    if (m_choice.kind == HeatmapKind::LayersBySteps && m_choice.run < results()->runs.size() &&
+        !results()->runs[m_choice.run].reference)
         return tr("The reference is not compared with itself. Select another run in the tree on "
                   "the left.");
     return tr("The heatmap appears when the reference and another run have recorded steps.");

@@ -4,52 +4,48 @@
 
 #include "HeatmapPlot.h"
 #include "LatestTask.h"
+#include "ViewPage.h"
 
 #include "analysis/ViewData.h"
 
-#include <QWidget>
-
-#include <memory>
 #include <vector>
 
-class QAction;
 class QComboBox;
 class QHBoxLayout;
 class QToolButton;
 
 namespace driftscope {
 
-class Selection;
+struct Actions;
 
-class HeatmapPage : public QWidget {
+class HeatmapPage : public ViewPage {
     Q_OBJECT
 
 public:
-    /// Both outlive the page. The actions choose the kind, in the order of HeatmapKind, and are
-    /// checkable.
-    HeatmapPage(Selection& selection, const std::vector<QAction*>& kindActions,
-                QWidget* parent = nullptr);
+    HeatmapPage(Selection& selection, Actions& actions, QWidget* parent = nullptr);
 
-    void setResults(std::shared_ptr<const StudyResults> results);
-    void setMetric(Metric metric);
-    void setKind(HeatmapKind kind);
-    void setTheme(const Theme& theme);
+    void setTheme(const Theme& theme) override;
+    [[nodiscard]] QByteArray exported(ExportFormat format, QSize size) const override;
+    [[nodiscard]] std::vector<PlotWidget*> plots() const override { return {m_plot}; }
 
     [[nodiscard]] HeatmapPlot& plot() const { return *m_plot; }
 
+protected:
+    void refresh() override;
+    void resultsChanged(bool isOther) override;
+
 private:
+    void setKind(HeatmapKind kind);
     QComboBox* addCombo(QHBoxLayout& layout, const QString& name, const QString& label,
                         const QString& tip);
     void colorKinds();
     void fillAxes();
     void fillScopes();
     void showControls();
-    void refresh();
     void selectRow(int row);
     void show(HeatmapView view);
     [[nodiscard]] QString hint() const;
 
-    Selection& m_selection;
     HeatmapPlot* m_plot;
     std::vector<QToolButton*> m_kinds;
     QComboBox* m_rows;  ///< layers or tensors
@@ -57,7 +53,6 @@ private:
     QComboBox* m_rowAxis;
     QComboBox* m_columnAxis;
     QComboBox* m_panelAxis;
-    std::shared_ptr<const StudyResults> m_results;
     std::vector<Scope> m_scopes;
     HeatmapChoice m_choice;
     LatestTask<HeatmapView> m_task;

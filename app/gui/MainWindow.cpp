@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "MainWindow.h"
 
-#include "CurvesPage.h"
-#include "HeatmapPage.h"
 #include "MessageBar.h"
 #include "NewStudyDialog.h"
 #include "RunDetails.h"
 #include "RunsPanel.h"
 #include "RunText.h"
 #include "StartPage.h"
+#include "ViewArea.h"
 #include "ViewDefaults.h"
-#include "ViewExport.h"
+#include "ViewPage.h"
 
 #include "analysis/Twins.h"
 
@@ -60,8 +59,9 @@ MainWindow::MainWindow() {
     setWindowTitle(tr("Driftscope"));
     setAcceptDrops(true);
     resize(1280, 720);
-    m_actions.addMenus(*this, m_recentMenu, m_viewMenu);
     buildCentre();
+    m_actions.addViews(m_views->pages());
+    m_actions.addMenus(*this, m_recentMenu, m_viewMenu);
     buildDocks();
     buildToolBar();
     m_status = new QLabel(this);
@@ -72,6 +72,7 @@ MainWindow::MainWindow() {
     chooseTheme(m_settings.theme);
     restoreGeometry(m_settings.geometry);
     restoreState(m_settings.state);
+    m_views->restoreState(m_settings.views);
     refreshRecent();
     refreshActions();
 }
@@ -186,8 +187,8 @@ void MainWindow::takeResults() {
     fillSteps();
     m_runs->model().setResults(results);
     m_runs->model().setStatuses(m_session->statuses());
-    m_curves->setResults(results);
-    m_heatmap->setResults(results);
+    for (ViewPage* page : m_views->pages())
+        page->setResults(results);
     refreshDetails();
     refreshActions();
     refreshStatusBar();
@@ -299,10 +300,9 @@ void MainWindow::chooseExportFile() {
     connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
         dialog->setDefaultSuffix(filter.section(QStringLiteral("*."), 1).left(3));
     });
-    const bool isCurves = m_views->currentWidget() == m_curves;
     dialog->selectFile(QStringLiteral("%1-%2.png")
                            .arg(text(m_session->results()->folder.study.name),
-                                isCurves ? tr("curves") : tr("heatmap")));
+                                m_views->current()->info().id));
     connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::exportTo);
     dialog->open();
 }
@@ -310,10 +310,7 @@ void MainWindow::chooseExportFile() {
 void MainWindow::exportTo(const QString& file) {
     try {
         const ExportFormat format = exportFormat(toPath(file));
-        const QByteArray bytes =
-            m_views->currentWidget() == m_curves
-                ? exported(m_curves->plot().view(), format, exportSize, m_curves->plot().zoom())
-                : exported(m_heatmap->plot().view(), format, exportSize);
+        const QByteArray bytes = m_views->current()->exported(format, exportSize);
         m_writers.start([this, file, bytes] {
             MessageBar::Kind kind = MessageBar::Kind::Info;
             QString what = tr("Saved %1").arg(file);
@@ -371,8 +368,8 @@ void MainWindow::setMetric(int index) {
     m_metric = metrics()[static_cast<std::size_t>(index)].metric;
     m_metrics->setToolTip(text(std::string(infoOf(m_metric).help)));
     m_runs->model().setMetric(m_metric);
-    m_curves->setMetric(m_metric);
-    m_heatmap->setMetric(m_metric);
+    for (ViewPage* page : m_views->pages())
+        page->setMetric(m_metric);
 }
 
 void MainWindow::refreshRecent() {
@@ -398,7 +395,9 @@ void MainWindow::refreshActions() {
     m_actions.stop->setEnabled(isRunning);
     for (QAction* action :
          {m_actions.exportView, m_actions.useAsReference, m_actions.onlyThisRun, m_actions.allRuns,
-          m_actions.filterRuns, m_actions.showCurves, m_actions.showHeatmap})
+          m_actions.filterRuns, m_actions.resetViews})
+        action->setEnabled(hasStudy);
+    for (QAction* action : m_actions.views)
         action->setEnabled(hasStudy);
     m_actions.twinRuns->setEnabled(hasStudy && m_session->progress().twins > 0);
     m_reference->setEnabled(hasStudy);
@@ -430,6 +429,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
         return;
     }
     m_settings.geometry = saveGeometry();
+    m_settings.views = m_views->saveState();
     if (m_session) // before that the docks are hidden
         m_settings.state = saveState();
     m_settings.save();
@@ -450,14 +450,12 @@ void MainWindow::dropEvent(QDropEvent* event) {
         openPaths(paths);
 }
 
-void MainWindow::showCurves() {
+void MainWindow::showView(const QString& id) {
+    ViewPage* page = m_views->page(id);
+    if (!page)
+        return;
     m_centre->setCurrentWidget(m_views);
-    m_views->setCurrentWidget(m_curves);
-}
-
-void MainWindow::showHeatmap() {
-    m_centre->setCurrentWidget(m_views);
-    m_views->setCurrentWidget(m_heatmap);
+    m_views->showPage(page);
 }
 
 } // namespace driftscope

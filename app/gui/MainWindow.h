@@ -24,16 +24,14 @@ class QDockWidget;
 class QLabel;
 class QSlider;
 class QStackedWidget;
-class QTabWidget;
 
 namespace driftscope {
 
-class CurvesPage;
-class HeatmapPage;
 class MessageBar;
 class RunDetails;
 class RunsPanel;
 class StartPage;
+class ViewArea;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -45,8 +43,8 @@ public:
     void openPaths(const QStringList& paths);
     /// Runs the study in a new folder at once.
     void runStudy(const Study& study, const std::filesystem::path& folder);
-    void showCurves();
-    void showHeatmap();
+    /// By its id, as --view takes it.
+    void showView(const QString& id);
     /// The format is that of the file name's ending. Says in the message bar how it went.
     void exportTo(const QString& file);
 
@@ -106,9 +104,7 @@ private:
     MessageBar* m_message = nullptr;
     QStackedWidget* m_centre = nullptr;
     StartPage* m_start = nullptr;
-    QTabWidget* m_views = nullptr;
-    CurvesPage* m_curves = nullptr;
-    HeatmapPage* m_heatmap = nullptr;
+    ViewArea* m_views = nullptr;
     RunsPanel* m_runs = nullptr;
     RunDetails* m_details = nullptr;
     QDockWidget* m_runsDock = nullptr;

@@ -2,15 +2,16 @@
 // How the window is built and wired: its parts are in MainWindow.cpp.
 #include "MainWindow.h"
 
-#include "CurvesPage.h"
-#include "HeatmapPage.h"
 #include "Icons.h"
 #include "MessageBar.h"
 #include "NewStudyDialog.h"
+#include "PlotWidget.h"
 #include "RunDetails.h"
 #include "RunsPanel.h"
 #include "RunText.h"
 #include "StartPage.h"
+#include "ViewArea.h"
+#include "Views.h"
 
 #include "recording/Version.h"
 
@@ -24,7 +25,6 @@
 #include <QSlider>
 #include <QStackedWidget>
 #include <QStyle>
-#include <QTabWidget>
 #include <QToolBar>
 #include <QVBoxLayout>
 
@@ -56,21 +56,19 @@ std::vector<StartPage::Study> startStudies() {
 void MainWindow::buildCentre() {
     m_message = new MessageBar(this);
     m_start = new StartPage(startStudies(), this);
-    m_curves = new CurvesPage(m_selection, m_actions.scopes, *m_actions.twinCurves, this);
-    m_heatmap = new HeatmapPage(m_selection, m_actions.kinds, this);
-    m_views = new QTabWidget(this);
-    m_views->setObjectName(QStringLiteral("views"));
-    m_views->setDocumentMode(true);
-    m_views->addTab(m_curves, tr("Curves"));
-    m_views->addTab(m_heatmap, tr("Heatmap"));
+    m_views = new ViewArea(makeViews(m_selection, m_actions, this), this);
     m_centre = new QStackedWidget(this);
     m_centre->addWidget(m_start);
     m_centre->addWidget(m_views);
 
-    for (PlotWidget* plot : {static_cast<PlotWidget*>(&m_curves->plot()),
-                             static_cast<PlotWidget*>(&m_heatmap->plot())})
-        plot->addActions({m_actions.exportView, m_actions.resetZoom});
-    m_curves->plot().addActions({m_actions.logAxis, m_actions.twinCurves});
+    for (ViewPage* page : m_views->pages()) {
+        for (PlotWidget* plot : page->plots())
+            plot->addActions({m_actions.exportView, m_actions.resetZoom});
+        connect(page, &ViewPage::viewRequested, this, &MainWindow::showView);
+        connect(page, &ViewPage::problem, this, [this](const QString& what) {
+            m_message->showMessage(MessageBar::Kind::Error, what);
+        });
+    }
 
     auto* column = new QWidget(this);
     auto* layout = new QVBoxLayout(column);
@@ -195,13 +193,14 @@ void MainWindow::connectActions() {
     });
     on(m_actions.allRuns, [this] { m_runs->model().checkAll(); });
     on(m_actions.filterRuns, [this] { m_runs->focusFilter(); });
-    on(m_actions.showCurves, &MainWindow::showCurves);
-    on(m_actions.showHeatmap, &MainWindow::showHeatmap);
+    for (std::size_t i = 0; i < m_actions.views.size(); ++i)
+        on(m_actions.views[i],
+           [this, id = m_views->pages()[i]->info().id] { showView(id); });
+    on(m_actions.resetViews, [this] { m_views->resetLayout(); });
     on(m_actions.resetZoom, [this] {
-        m_curves->plot().resetZoom();
-        m_heatmap->plot().resetZoom();
+        for (PlotWidget* plot : m_views->current()->plots())
+            plot->resetZoom();
     });
-    on(m_actions.logAxis, [this](bool isOn) { m_curves->setLogarithmic(isOn); });
     on(m_actions.twinRuns, &MainWindow::showTwinRuns);
     on(m_actions.firstStep, [this] { m_stepSlider->setValue(0); });
     on(m_actions.previousStep, [this] { moveStep(-1); });
@@ -209,12 +208,6 @@ void MainWindow::connectActions() {
     on(m_actions.lastStep, [this] { m_stepSlider->setValue(m_stepSlider->maximum()); });
     on(m_actions.focusReference, [this] { m_reference->setFocus(Qt::ShortcutFocusReason); });
     on(m_actions.focusMetric, [this] { m_metrics->setFocus(Qt::ShortcutFocusReason); });
-    constexpr ScopeKind scopeKinds[] = {ScopeKind::Model, ScopeKind::Layer, ScopeKind::Tensor};
-    for (std::size_t i = 0; i < m_actions.scopes.size(); ++i)
-        on(m_actions.scopes[i], [this, kind = scopeKinds[i]] { m_curves->checkOnly(kind); });
-    for (std::size_t i = 0; i < m_actions.kinds.size(); ++i)
-        on(m_actions.kinds[i],
-           [this, kind = static_cast<HeatmapKind>(i)] { m_heatmap->setKind(kind); });
     for (std::size_t i = 0; i < m_actions.themes.size(); ++i)
         on(m_actions.themes[i],
            [this, choice = static_cast<WindowSettings::ThemeChoice>(i)] { chooseTheme(choice); });
@@ -234,7 +227,10 @@ void MainWindow::connectSelection() {
         refreshDetails();
     });
     connect(&m_runs->model(), &RunTreeModel::checkedRunsChanged, this,
-            [this] { m_curves->setRuns(m_runs->model().checkedRuns()); });
+            [this] {
+                for (ViewPage* page : m_views->pages())
+                    page->setRuns(m_runs->model().checkedRuns());
+            });
     connect(m_reference, &QComboBox::activated, this,
             [this](int run) { m_session->setReference(run); });
     connect(m_metrics, &QComboBox::activated, this, &MainWindow::setMetric);
@@ -268,7 +264,7 @@ void MainWindow::chooseTheme(WindowSettings::ThemeChoice choice) {
 
 void MainWindow::changeEvent(QEvent* event) {
     QMainWindow::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange && m_curves)
+    if (event->type() == QEvent::PaletteChange && m_status)
         applyTheme();
 }
 
@@ -279,8 +275,8 @@ void MainWindow::applyTheme() {
     m_message->setTheme(theme);
     m_details->setTheme(theme);
     refreshDetails();
-    m_curves->setTheme(theme);
-    m_heatmap->setTheme(theme);
+    for (ViewPage* page : m_views->pages())
+        page->setTheme(theme);
 }
 
 } // namespace driftscope

@@ -14,6 +14,7 @@ constexpr qsizetype mostRecent = 5;
 const QString recentKey = QStringLiteral("recent");
 const QString geometryKey = QStringLiteral("geometry");
 const QString stateKey = QStringLiteral("state");
+const QString viewsKey = QStringLiteral("views");
 const QString themeKey = QStringLiteral("theme");
 
 } // namespace
@@ -24,6 +25,7 @@ WindowSettings WindowSettings::load() {
     settings.recent = stored.value(recentKey).toStringList();
     settings.geometry = stored.value(geometryKey).toByteArray();
     settings.state = stored.value(stateKey).toByteArray();
+    settings.views = stored.value(viewsKey).toByteArray();
     settings.theme = static_cast<ThemeChoice>(std::clamp(stored.value(themeKey).toInt(), 0, 2));
     return settings;
 }
@@ -33,6 +35,7 @@ void WindowSettings::save() const {
     stored.setValue(recentKey, recent);
     stored.setValue(geometryKey, geometry);
     stored.setValue(stateKey, state);
+    stored.setValue(viewsKey, views);
     stored.setValue(themeKey, static_cast<int>(theme));
 }
 

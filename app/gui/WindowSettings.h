@@ -13,6 +13,7 @@ struct WindowSettings {
     QStringList recent; ///< newest first
     QByteArray geometry;
     QByteArray state;
+    QByteArray views; ///< how they lie
     ThemeChoice theme = ThemeChoice::System;
 
     static WindowSettings load();

@@ -62,7 +62,6 @@ int main(int argc, char** argv) {
             files << QString::fromStdString(file.string());
         window.openPaths(files);
     }
-    if (options.view == "heatmap")
-        window.showHeatmap();
+    window.showView(QString::fromStdString(options.view));
     return QApplication::exec();
 }

@@ -69,6 +69,8 @@ TEST_F(MainWindowTest, EveryActionHasNameShortcutAndToolTip) {
     QSet<QString> names;
     QSet<QString> shortcuts;
     for (const QAction* action : m_window.findChildren<QAction*>()) {
+        if (action->parent() && action->parent()->objectName().endsWith(QLatin1String("View")))
+            continue; // a view's dock can't be closed, so that its own toggle does nothing
         if (action->isSeparator() || action->menu() || qobject_cast<const QWidgetAction*>(action) ||
             action->objectName().startsWith(QLatin1String("_q_"))) // of Qt's own widgets
             continue;
