@@ -200,10 +200,13 @@ void CurvePlot::fillGraphs() {
         m_markers.push_back(p.addGraph());
         m_markers.back()->setLineStyle(QCPGraph::lsNone);
     }
-    std::vector<DenseCurve> dense;
+    std::vector<DenseCurve> dense = m_dense->takeCurves();
+    dense.resize(isDense() ? m_graphs.size() : 0);
     for (std::size_t c = 0; c < m_graphs.size(); ++c) {
         const Curve& curve = m_view.curves[c];
-        std::vector<double> values(curve.steps.size());
+        std::vector<double> few;
+        std::vector<double>& values = isDense() ? dense[c].values : few;
+        values.resize(curve.steps.size());
         for (std::size_t i = 0; i < values.size(); ++i)
             values[i] = plotted(curve, i);
 
@@ -217,7 +220,7 @@ void CurvePlot::fillGraphs() {
                                       values[static_cast<std::size_t>(at - curve.steps.begin())]);
         }
         if (isDense())
-            dense.push_back({curve.steps, std::move(values)});
+            dense[c].steps = curve.steps;
         else
             m_graphs[c]->setData(QVector<double>(curve.steps.begin(), curve.steps.end()),
                                  QVector<double>(values.begin(), values.end()), true);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "DenseCurves.h"
 
+#include <QtConcurrentMap>
+
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace driftscope {
 namespace {
@@ -23,10 +26,31 @@ void blend(QRgb& pixel, const Paint& paint, double coverage) {
     pixel = (low >> 8 & even) | (high & ~even);
 }
 
-/// Premultiplied pixels of a rectangle, column by column: a curve is one vertical run in each.
-class ColumnCanvas {
+/// Columns left out again and again, by style.
+bool isGap(Qt::PenStyle style, int x) {
+    switch (style) {
+    case Qt::DashLine:
+        return x % 9 >= 6;
+    case Qt::DotLine:
+        return x % 4 >= 2;
+    case Qt::DashDotLine:
+        return x % 14 >= 11 || (x % 14 >= 6 && x % 14 < 9);
+    case Qt::DashDotDotLine:
+        return x % 19 >= 6 && (x % 19 - 6) % 5 < 3;
+    case Qt::CustomDashLine: // of a twin
+        return x % 8 >= 2;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+/// Premultiplied pixels of a rectangle, column by column: a curve is one vertical run in each. Columns
+/// may be painted on several threads.
+class DenseCurves::Canvas {
 public:
-    ColumnCanvas(std::size_t width, std::size_t height)
+    Canvas(std::size_t width, std::size_t height)
         : m_width(width), m_height(height), m_pixels(width * height) {}
 
     /// Covers the rows from top to bottom, which may be anywhere; the two ends in part.
@@ -70,26 +94,6 @@ private:
     std::vector<QRgb> m_pixels;
 };
 
-/// Columns left out again and again, by style.
-bool isGap(Qt::PenStyle style, int x) {
-    switch (style) {
-    case Qt::DashLine:
-        return x % 9 >= 6;
-    case Qt::DotLine:
-        return x % 4 >= 2;
-    case Qt::DashDotLine:
-        return x % 14 >= 11 || (x % 14 >= 6 && x % 14 < 9);
-    case Qt::DashDotDotLine:
-        return x % 19 >= 6 && (x % 19 - 6) % 5 < 3;
-    case Qt::CustomDashLine: // of a twin
-        return x % 8 >= 2;
-    default:
-        return false;
-    }
-}
-
-} // namespace
-
 DenseCurves::DenseCurves(QCustomPlot& plot) : QCPAbstractItem(&plot) {
     setSelectable(false);
 }
@@ -128,27 +132,44 @@ void DenseCurves::drawLines(QCPPainter* painter) const {
     }
 }
 
-void DenseCurves::drawPixels(QCPPainter* painter) {
-    const double ratio = painter->device()->devicePixelRatioF();
-    const PixelGrid grid = gridOf(ratio);
-    if (grid != m_grid) {
-        m_grid = grid;
-        m_runs.clear();
-        for (const DenseCurve& curve : m_curves)
-            m_runs.push_back(
-                columnRuns(decimatedPixels(curve.steps, curve.values, grid), grid.columns));
-    }
-    ColumnCanvas canvas(grid.columns, grid.rows);
+void DenseCurves::decimateAll(const PixelGrid& grid) {
+    m_grid = grid;
+    m_runs.resize(m_curves.size());
+    std::vector<std::size_t> positions(m_curves.size());
+    std::iota(positions.begin(), positions.end(), std::size_t{0});
+    QtConcurrent::blockingMap(positions, [&](std::size_t c) {
+        const DenseCurve& curve = m_curves[c];
+        m_runs[c] = columnRuns(decimatedPixels(curve.steps, curve.values, grid), grid.columns);
+    });
+}
+
+void DenseCurves::paintColumns(Canvas& canvas, std::size_t from, std::size_t to,
+                               double pixelRatio) const {
     for (std::size_t c = 0; c < m_curves.size(); ++c) {
         const QPen& pen = m_curves[c].pen;
         const Paint paint(pen.color());
-        const double half = pen.widthF() * ratio / 2;
-        for (std::size_t column = 0; column < grid.columns; ++column)
+        const double half = pen.widthF() * pixelRatio / 2;
+        for (std::size_t column = from; column < to; ++column)
             if (const ColumnRun& run = m_runs[c][column];
                 !run.isEmpty() &&
-                !isGap(pen.style(), static_cast<int>(static_cast<double>(column) / ratio)))
+                !isGap(pen.style(), static_cast<int>(static_cast<double>(column) / pixelRatio)))
                 canvas.fill(column, run.top - half, run.bottom + half, paint);
     }
+}
+
+void DenseCurves::drawPixels(QCPPainter* painter) {
+    const double ratio = painter->device()->devicePixelRatioF();
+    const PixelGrid grid = gridOf(ratio);
+    if (grid != m_grid)
+        decimateAll(grid);
+    Canvas canvas(grid.columns, grid.rows);
+    std::vector<std::size_t> stripes;
+    constexpr std::size_t stripe = 64;
+    for (std::size_t from = 0; from < grid.columns; from += stripe)
+        stripes.push_back(from);
+    QtConcurrent::blockingMap(stripes, [&](std::size_t from) {
+        paintColumns(canvas, from, std::min(from + stripe, grid.columns), ratio);
+    });
     QImage image = canvas.image();
     image.setDevicePixelRatio(ratio);
     painter->drawImage(mParentPlot->axisRect()->rect().topLeft(), image);

@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace driftscope {
@@ -29,6 +30,8 @@ public:
         m_curves = std::move(curves);
         m_grid.reset();
     }
+    /// Those there are, so that their memory can be used again; setCurves follows.
+    [[nodiscard]] std::vector<DenseCurve> takeCurves() { return std::exchange(m_curves, {}); }
     void setPen(std::size_t curve, const QPen& pen) { m_curves.at(curve).pen = pen; }
 
     double selectTest(const QPointF&, bool, QVariant*) const override { return -1; }
@@ -37,9 +40,13 @@ protected:
     void draw(QCPPainter* painter) override;
 
 private:
+    class Canvas;
+
     [[nodiscard]] PixelGrid gridOf(double pixelRatio) const;
     void drawLines(QCPPainter* painter) const;
     void drawPixels(QCPPainter* painter);
+    void decimateAll(const PixelGrid& grid);
+    void paintColumns(Canvas& canvas, std::size_t from, std::size_t to, double pixelRatio) const;
 
     std::vector<DenseCurve> m_curves;
     std::optional<PixelGrid> m_grid;            ///< that m_runs is for

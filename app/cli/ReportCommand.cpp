@@ -47,6 +47,7 @@ Json toJson(const std::optional<Growth>& growth) {
 }
 
 /// Of the recorded probe batch: its share of flipped units per step, and at the last one per module; null without.
+/// "problem" instead where the two can't be compared.
 Json flipsJson(const StudyResults& results, const RunResult& run) {
     if (!run.reference || run.config.record.reluProbe == 0 || !run.comparison)
         return nullptr;
@@ -54,7 +55,8 @@ Json flipsJson(const StudyResults& results, const RunResult& run) {
     ReluFlips flips;
     try {
         flips = reluFlips(RunReader(results.folder.runFile(run.config)), RunReader(results.folder.runFile(reference)));
-    } catch (const RecordingError&) { // other probes: there is nothing to compare
+    } catch (const RecordingError& error) {
+        return {{"problem", error.what()}};
     }
     if (flips.steps.empty())
         return nullptr;

@@ -2,12 +2,41 @@
 #include "ResultsFeed.h"
 
 #include <chrono>
+#include <functional>
+#include <utility>
 
 namespace driftscope {
 namespace {
 
 /// The least time between two updates: more would only cost the runs their cores.
 constexpr std::chrono::milliseconds pause{150};
+
+/// How long a comparison goes on before what there is of it is handed over: the first curves of a large study come at once.
+constexpr std::chrono::milliseconds firstSlice{250};
+constexpr std::chrono::milliseconds laterSlice{1000};
+
+/// Its token asks for a stop after a while, or when the outer one does.
+class TimeSlice {
+public:
+    TimeSlice(const std::stop_token& outer, std::chrono::milliseconds length)
+        : m_forward(outer, [this] { m_source.request_stop(); }),
+          m_timer([this, length](const std::stop_token& ended) {
+              std::mutex mutex;
+              std::unique_lock held(mutex);
+              std::condition_variable_any sleep;
+              sleep.wait_for(held, ended, length, [] { return false; });
+              if (!ended.stop_requested())
+                  m_source.request_stop();
+          }) {}
+
+    [[nodiscard]] std::stop_token token() const { return m_source.get_token(); }
+    [[nodiscard]] bool isOver() const { return m_source.stop_requested(); }
+
+private:
+    std::stop_source m_source;
+    std::stop_callback<std::function<void()>> m_forward;
+    std::jthread m_timer; ///< last: ends before what it uses
+};
 
 } // namespace
 
@@ -74,11 +103,16 @@ void ResultsFeed::serve(const std::stop_token& stop) {
 void ResultsFeed::handle(LiveResults& live, const Requests& requests, const std::stop_token& stop) {
     if (requests.reference)
         live.setReference(*requests.reference);
-    const bool hasChanged = live.update(m_threads, stop);
-    if (stop.stop_requested())
-        return;
-    if (hasChanged || requests.reference)
-        m_callbacks.updated(std::make_shared<const StudyResults>(live.results()));
+    bool hasMore = true;
+    for (auto length = firstSlice; hasMore; length = laterSlice) {
+        const TimeSlice slice(stop, length);
+        const bool hasChanged = live.update(m_threads, slice.token());
+        if (stop.stop_requested())
+            return;
+        hasMore = slice.isOver();
+        if (hasChanged || requests.reference)
+            m_callbacks.updated(std::make_shared<const StudyResults>(live.results()));
+    }
     if (requests.save) {
         saveResults(live.results());
         m_callbacks.saved();

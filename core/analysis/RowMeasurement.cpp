@@ -50,11 +50,16 @@ std::vector<double> asDoubles(const TensorRow& row) {
 }
 
 template <class T>
-Measure measure(std::span<const T> a, std::span<const T> r, bool hasPercentiles) {
-    Measure result;
-    result.divergence = measureDivergence(a, r);
+void add(Measure& into, std::span<const T> a, std::span<const T> r, bool hasPercentiles) {
+    const Divergence divergence = measureDivergence(a, r);
     if (hasPercentiles)
-        result.ulps.add(a, r, result.divergence);
+        into.ulps.add(a, r, divergence);
+    merge(into.divergence, divergence);
+}
+
+Measure measureFloats(std::span<const float> a, std::span<const float> r, bool hasPercentiles) {
+    Measure result;
+    add(result, a, r, hasPercentiles);
     return result;
 }
 
@@ -87,7 +92,7 @@ Measure measureHalfUlps(const TensorRow& a, const TensorRow& r, DType type, bool
     constexpr std::uint64_t most = std::numeric_limits<std::uint16_t>::max();
     constexpr std::uint64_t mostOfFloats = std::numeric_limits<std::uint32_t>::max();
     constexpr std::size_t lastBin = 16;
-    Measure result = measure<float>(onTheirLine(a, type), onTheirLine(r, type), hasPercentiles);
+    Measure result = measureFloats(onTheirLine(a, type), onTheirLine(r, type), hasPercentiles);
     Divergence& divergence = result.divergence;
     const std::uint64_t nonfinite = divergence.ulpHistogram[ulpBinCount - 1];
     divergence.ulpMax = std::min(divergence.ulpMax, most);
@@ -139,16 +144,30 @@ Measure measureOthers(const TensorRow& a, const TensorRow& r, bool hasPercentile
                                                                                       : DType::Float32;
     if (coarser == DType::Float32) {
         const auto narrowA = asFloats(a), narrowR = asFloats(r);
-        return withUlps(distances, measure<float>(narrowA, narrowR, hasPercentiles));
+        return withUlps(distances, measureFloats(narrowA, narrowR, hasPercentiles));
     }
     return withUlps(distances, measureHalfUlps(a, r, coarser, hasPercentiles));
 }
 
-Measure measure(const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
+void add(Measure& into, const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
     if (a.dtype() != r.dtype() || isHalf(a.dtype()))
-        return measureOthers(a, r, hasPercentiles);
-    return a.dtype() == DType::Float32 ? measure(a.values<float>(), r.values<float>(), hasPercentiles)
-                                       : measure(a.values<double>(), r.values<double>(), hasPercentiles);
+        into.merge(measureOthers(a, r, hasPercentiles));
+    else if (a.dtype() == DType::Float32)
+        add(into, a.values<float>(), r.values<float>(), hasPercentiles);
+    else
+        add(into, a.values<double>(), r.values<double>(), hasPercentiles);
+}
+
+/// Part by part: both passes over one find it in the second-level cache, and recordings of any size take little memory.
+Measure measure(const TensorRow& a, const TensorRow& r, bool hasPercentiles) {
+    constexpr std::size_t partElements = std::size_t{1} << 16;
+    thread_local std::vector<std::byte> bufferA, bufferR;
+    Measure result;
+    for (std::size_t first = 0; first < a.elements(); first += partElements) {
+        const std::size_t count = std::min(partElements, a.elements() - first);
+        add(result, a.part(first, count, bufferA), r.part(first, count, bufferR), hasPercentiles);
+    }
+    return result;
 }
 
 std::vector<std::string> layersOf(std::span<const TensorInfo> tensors) {

@@ -20,6 +20,7 @@ struct LiveResults::Implementation {
         std::unique_ptr<RunReader> reader;
         std::unique_ptr<RunComparer> comparer;
         RecordedEvidence evidence;
+        std::shared_ptr<const RunComparison> grown; ///< the one that growth was fitted to
         bool isFinal = false; ///< its state will not change any more
         bool isCached = false;
     };
@@ -177,6 +178,9 @@ void LiveResults::Implementation::judge() {
     for (std::size_t i = 0; i < results.runs.size(); ++i) {
         RunResult& run = results.runs[i];
         run.verdict = judgeRun(results, i);
+        if (run.comparison == open[i].grown)
+            continue;
+        open[i].grown = run.comparison;
         run.growth = run.comparison ? growthOf(*run.comparison) : std::nullopt;
     }
 }

@@ -3,6 +3,7 @@
 
 #include "recording/FileDescriptor.h"
 #include "recording/Hdf5.h"
+#include "recording/RowDataset.h"
 #include "recording/RunWriter.h"
 
 #include <fmt/format.h>
@@ -10,9 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fcntl.h>
-#include <limits>
 #include <numeric>
-#include <sys/mman.h>
 
 namespace driftscope {
 
@@ -22,67 +21,14 @@ using hdf5::Handle;
 TensorRow::TensorRow(DType type, std::vector<std::byte> read)
     : m_type(type), m_owned(std::make_shared<const std::vector<std::byte>>(std::move(read))), m_bytes(*m_owned) {}
 
-namespace {
-
-/// A whole file, mapped read-only and shared: rows written later show up.
-class Mapping {
-public:
-    explicit Mapping(const FileDescriptor& file) : m_size(file.size()) {
-        if (m_size == 0)
-            return;
-        void* address = ::mmap(nullptr, m_size, PROT_READ, MAP_SHARED, file.fd(), 0);
-        m_address = address == MAP_FAILED ? nullptr : static_cast<const std::byte*>(address);
-    }
-    ~Mapping() {
-        if (m_address)
-            ::munmap(const_cast<std::byte*>(m_address), m_size);
-    }
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
-
-    [[nodiscard]] std::span<const std::byte> bytes() const { return {m_address, m_address ? m_size : 0}; }
-
-private:
-    const std::byte* m_address = nullptr;
-    std::uint64_t m_size = 0;
-};
-
-/// A dataset of rows: mapped where it lies in the file as memory wants it, else read through HDF5.
-struct RowDataset {
-    Handle dataset;
-    std::string name; ///< file and path in it
-    hid_t memoryType = -1;
-    std::uint64_t rows = 0;
-    std::uint64_t rowBytes = 0;
-    std::optional<std::span<const std::byte>> mapped;
-
-    /// A copy of a row, at an address that suits any type.
-    [[nodiscard]] std::vector<std::byte> read(std::uint64_t row) const {
-        if (mapped) {
-            const auto bytes = mapped->subspan(row * rowBytes, rowBytes);
-            return {bytes.begin(), bytes.end()};
-        }
-        const auto held = hdf5::lock();
-        const Handle space(H5Dget_space(dataset.id()), H5Sclose);
-        const std::vector<hsize_t> shape = hdf5::shapeOf(dataset.id());
-        std::vector<hsize_t> start(shape.size(), 0);
-        std::vector<hsize_t> count(shape);
-        start[0] = row;
-        count[0] = 1;
-        H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
-        const Handle memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose);
-        std::vector<std::byte> bytes;
-        try {
-            bytes.resize(rowBytes);
-        } catch (const std::exception&) {
-            throw RecordingError(fmt::format("{}: a row of {} bytes does not fit into memory", name, rowBytes));
-        }
-        hdf5::checked(H5Dread(dataset.id(), memoryType, memory.id(), space.id(), H5P_DEFAULT, bytes.data()), name);
-        return bytes;
-    }
-};
-
-} // namespace
+TensorRow TensorRow::part(std::size_t first, std::size_t count, std::vector<std::byte>& buffer) const {
+    const std::size_t size = sizeBytes(m_type);
+    if (!m_file)
+        return {m_type, m_bytes.subspan(first * size, count * size)};
+    buffer.resize(count * size);
+    m_file->readAt(m_offset + first * size, buffer);
+    return {m_type, buffer};
+}
 
 struct RunReader::Implementation {
     fs::path path;
@@ -118,46 +64,8 @@ struct RunReader::Implementation {
         throw RecordingError(fmt::format("{}: {}", path.string(), what));
     }
 
-    /// None if there is no such dataset inside this file.
-    std::optional<RowDataset> open(const std::string& name, hid_t memoryType) {
-        if (!hdf5::hasLocal(file.id(), name))
-            return std::nullopt;
-        RowDataset result;
-        result.dataset = Handle(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose);
-        if (!result.dataset)
-            return std::nullopt;
-        const std::vector<hsize_t> shape = hdf5::shapeOf(result.dataset.id());
-        if (shape.empty())
-            fail(fmt::format("{} is not a dataset with a row per recorded step", name));
-        result.name = fmt::format("{}: {}", path.string(), name);
-        result.memoryType = memoryType;
-        result.rows = shape[0];
-        result.rowBytes = H5Tget_size(memoryType);
-        for (std::size_t i = 1; i < shape.size(); ++i) {
-            if (shape[i] != 0 && result.rowBytes > (std::uint64_t{1} << 46) / shape[i])
-                fail(fmt::format("{} is implausibly large", name));
-            result.rowBytes *= shape[i];
-        }
-        if (result.rows != 0 && result.rowBytes > (std::uint64_t{1} << 50) / result.rows)
-            fail(fmt::format("{} is implausibly large", name));
-
-        const Handle properties(H5Dget_create_plist(result.dataset.id()), H5Pclose);
-        const H5D_layout_t layout = H5Pget_layout(properties.id());
-        if (layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(properties.id()) > 0))
-            fail(fmt::format("{} keeps its values in another file, which is not followed", name));
-        const Handle type(H5Dget_type(result.dataset.id()), H5Tclose);
-        if (H5Tget_class(type.id()) != H5Tget_class(memoryType))
-            fail(fmt::format("{}: expected {}", name,
-                             H5Tget_class(memoryType) == H5T_INTEGER ? "integers" : "floating-point numbers"));
-        const haddr_t offset = H5Dget_offset(result.dataset.id());
-        const std::uint64_t bytes = result.rows * result.rowBytes;
-        if (layout != H5D_CONTIGUOUS || offset == HADDR_UNDEF || H5Tequal(type.id(), memoryType) <= 0)
-            return result;
-        const std::span<const std::byte> whole = mapping->bytes();
-        if (offset > whole.size() || bytes > whole.size() - offset)
-            fail(fmt::format("{} ends behind the end of the file: the file is cut off", name));
-        result.mapped = whole.subspan(offset, bytes);
-        return result;
+    std::optional<RowDataset> open(const std::string& name, hid_t memoryType) const {
+        return openRows(file.id(), *mapping, path, name, memoryType);
     }
 
     void readMetadata();
@@ -429,8 +337,10 @@ TensorRow RunReader::Implementation::tensor(const std::vector<RowDataset>& datas
     if (row >= dataset.rows)
         throw std::out_of_range("RunReader: row");
     const DType type = parameters[parameter].dtype;
-    if (dataset.mapped && reinterpret_cast<std::uintptr_t>(dataset.mapped->data()) % sizeBytes(type) == 0)
-        return {type, dataset.mapped->subspan(row * dataset.rowBytes, dataset.rowBytes)};
+    if (dataset.mapped && reinterpret_cast<std::uintptr_t>(dataset.mapped->data()) % sizeBytes(type) == 0) {
+        const auto bytes = dataset.mapped->subspan(row * dataset.rowBytes, dataset.rowBytes);
+        return {type, bytes, descriptor, static_cast<std::uint64_t>(bytes.data() - mapping->bytes().data())};
+    }
     return {type, dataset.read(row)};
 }
 
