@@ -144,7 +144,7 @@ void CurvePlot::setView(CurveView view) {
     const bool isLog = m_view.isLogarithmic;
     const double floor = m_view.floor;
     m_zero = !isLog ? 0 : m_view.largest > 0 ? std::sqrt(m_view.smallest * floor) : floor * 10;
-    m_top = !isLog               ? std::max(m_view.largest, 1e-300) * 1.12
+    m_top = !isLog               ? m_view.largest + 0.12 * std::max(m_view.largest - m_view.lowest, 1e-300)
             : m_view.largest > 0 ? m_view.largest * std::pow(m_view.largest / floor, 0.1)
                                  : floor * 100;
     QCPAxis& y = *plot().yAxis;
@@ -254,10 +254,10 @@ void CurvePlot::placeFixedLines() {
     const bool isLog = m_view.isLogarithmic;
     const bool hasZero = isLog && has(PointKind::Zero);
     place(*m_floorLine, *m_floorLabel, isLog ? m_view.floor : 0,
-          isLog || has(PointKind::Identical));
+          !m_view.areValues && (isLog || has(PointKind::Identical)));
     place(*m_zeroLine, *m_zeroLabel, m_zero, hasZero);
     place(*m_topLine, *m_topLabel, m_top, has(PointKind::Nonfinite));
-    m_logTicker->setFloor(hasZero ? m_zero : m_view.floor);
+    m_logTicker->setFloor(m_view.areValues ? 0 : hasZero ? m_zero : m_view.floor);
 }
 
 void CurvePlot::fillLegend() {
@@ -275,7 +275,7 @@ void CurvePlot::fillLegend() {
         if (!isNamed(m_view.curves[c]))
             continue;
         QString name = QString::fromStdString(m_view.curves[c].name);
-        if (!m_view.curves[c].firstDivergence)
+        if (!m_view.areValues && !m_view.curves[c].firstDivergence)
             name += tr(" — bit-identical");
         m_graphs[c]->setName(name);
         m_graphs[c]->addToLegend();
@@ -334,14 +334,16 @@ void CurvePlot::fitRanges() {
     plot().xAxis->setRange(first - margin, last + margin);
 
     const double highest = m_topLine->visible() ? m_top : m_view.largest;
+    const double lowest = m_view.areValues ? m_view.lowest : m_view.isLogarithmic ? m_view.floor : 0;
     if (!m_view.isLogarithmic) {
-        const double top = highest > 0 ? highest : 1;
-        plot().yAxis->setRange(-0.04 * top, 1.06 * top);
+        const double top = highest > lowest ? highest : lowest + std::max(1.0, std::abs(lowest));
+        const double pad = 0.05 * (top - lowest);
+        plot().yAxis->setRange(lowest - pad, top + pad);
         return;
     }
-    const double top = highest > 0 ? highest : m_view.floor * 100;
-    const double pad = std::pow(top / m_view.floor, 0.05);
-    plot().yAxis->setRange(m_view.floor / pad, top * pad);
+    const double top = highest > lowest ? highest : lowest * 100;
+    const double pad = std::pow(top / lowest, 0.05);
+    plot().yAxis->setRange(lowest / pad, top * pad);
 }
 
 void CurvePlot::placeStepMark() {

@@ -28,9 +28,7 @@ struct Pair {
 
 struct PairResult {
     bool isCompared = false, isIdentical = false;
-    double divergence = 0;
-    std::vector<std::string> layers;
-    std::vector<double> ofLayers; ///< 0 where the layer's bits are equal
+    RunComparison last; ///< one row: the last common one
 };
 
 using Readers = std::vector<std::unique_ptr<RunReader>>; ///< per run; none: left out
@@ -76,19 +74,6 @@ std::vector<Pair> chosen(const std::vector<Pair>& pairs) {
     return some;
 }
 
-std::optional<std::pair<std::size_t, std::size_t>> lastCommonRow(const RunReader& run, const RunReader& reference) {
-    auto i = static_cast<std::ptrdiff_t>(run.progress().rows) - 1;
-    auto j = static_cast<std::ptrdiff_t>(reference.progress().rows) - 1;
-    while (i >= 0 && j >= 0) {
-        const std::int64_t step = run.steps()[static_cast<std::size_t>(i)];
-        const std::int64_t other = reference.steps()[static_cast<std::size_t>(j)];
-        if (step == other)
-            return std::pair(static_cast<std::size_t>(i), static_cast<std::size_t>(j));
-        --(step > other ? i : j);
-    }
-    return std::nullopt;
-}
-
 bool haveEqualBits(const RunReader& run, const RunReader& reference) {
     const auto steps = run.steps(), others = reference.steps();
     const auto rows = static_cast<std::size_t>(run.progress().rows);
@@ -108,39 +93,12 @@ bool haveEqualBits(const RunReader& run, const RunReader& reference) {
 }
 
 PairResult compare(const RunReader& run, const RunReader& reference) {
-    PairResult result;
-    const auto tensors = run.parameters();
-    if (!std::ranges::equal(tensors, reference.parameters(), {}, &TensorInfo::name, &TensorInfo::name) ||
-        !std::ranges::equal(tensors, reference.parameters(), {}, &TensorInfo::shape, &TensorInfo::shape))
-        return result;
-    const auto row = lastCommonRow(run, reference);
-    if (!row)
-        return result;
-    result.isCompared = true;
-    const bool isMixed =
-        !std::ranges::equal(tensors, reference.parameters(), {}, &TensorInfo::dtype, &TensorInfo::dtype);
-    result.isIdentical = !isMixed && haveEqualBits(run, reference);
-
-    const std::vector<Scope> scopes = scopesOf(tensors);
-    std::vector<double> relative(scopes.size(), result.isIdentical ? 0 : std::numeric_limits<double>::quiet_NaN());
-    const bool areKept = run.weightsLevel() == reference.weightsLevel() && run.weightsLevel() != WeightsLevel::DigestOnly;
-    if (!result.isIdentical && areKept) {
-        std::vector<TensorRow> ours, theirs;
-        for (std::size_t tensor = 0; tensor < tensors.size(); ++tensor) {
-            ours.push_back(run.weights(tensor, row->first));
-            theirs.push_back(reference.weights(tensor, row->second));
-            if (ours.back().bytes().size() / sizeBytes(ours.back().dtype()) !=
-                theirs.back().bytes().size() / sizeBytes(theirs.back().dtype()))
-                return {}; // two sizes of sample
-        }
-        relative = measureRow(tensors, ours, theirs, false).values[static_cast<std::size_t>(Metric::RelativeL2)];
-    }
-    result.divergence = relative.front();
-    for (std::size_t scope = 0; scope < scopes.size(); ++scope)
-        if (scopes[scope].kind == ScopeKind::Layer) {
-            result.layers.push_back(scopes[scope].name);
-            result.ofLayers.push_back(relative[scope]);
-        }
+    RunComparer comparer(run, reference,
+                         {.hasPercentiles = false, .trustsDigests = true, .lastUpTo = run.steps().back()});
+    comparer.update();
+    PairResult result{.last = comparer.result()};
+    result.isCompared = result.last.rows() == 1;
+    result.isIdentical = result.isCompared && haveEqualBits(run, reference);
     return result;
 }
 
@@ -165,13 +123,23 @@ std::vector<PairResult> compareAll(const std::vector<Pair>& pairs, const Readers
     return results;
 }
 
+/// 0 where there are none, NaN where none is known.
 double medianOf(std::vector<double> values) {
+    const bool areNone = values.empty();
     std::erase_if(values, [](double value) { return std::isnan(value); });
     if (values.empty())
-        return std::numeric_limits<double>::quiet_NaN();
+        return areNone ? 0 : std::numeric_limits<double>::quiet_NaN();
     std::ranges::sort(values);
     const std::size_t middle = values.size() / 2;
     return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+/// Likewise.
+double largestOf(const std::vector<double>& values) {
+    double largest = medianOf(values);
+    for (const double value : values)
+        largest = std::max(largest, value);
+    return largest;
 }
 
 AxisEffect effectOf(const std::string& axis, std::size_t pairs, std::span<const PairResult> results) {
@@ -180,33 +148,41 @@ AxisEffect effectOf(const std::string& axis, std::size_t pairs, std::span<const 
     effect.pairs = pairs;
     std::vector<double> differing;
     std::vector<std::vector<double>> ofLayers;
+    std::vector<Scope> scopes;
     for (const PairResult& result : results) {
         if (!result.isCompared)
             continue;
         ++effect.compared;
         effect.identical += result.isIdentical;
         if (!result.isIdentical)
-            differing.push_back(result.divergence);
-        if (effect.layers.empty())
-            for (const std::string& name : result.layers)
-                effect.layers.push_back({name});
-        ofLayers.resize(effect.layers.size());
-        if (result.layers.size() != effect.layers.size()) // another model: an axis of the network
+            differing.push_back(result.last.value(Metric::RelativeL2, 0, 0));
+        if (scopes.empty()) {
+            scopes = result.last.scopes;
+            for (const Scope& scope : scopes)
+                if (scope.kind == ScopeKind::Layer)
+                    effect.layers.push_back({scope.name});
+            ofLayers.resize(effect.layers.size());
+        }
+        if (result.last.scopes != scopes) // another model: an axis of the network
             continue;
         for (std::size_t layer = 0; layer < effect.layers.size(); ++layer) {
-            effect.layers[layer].identical += result.ofLayers[layer] == 0;
-            if (result.ofLayers[layer] != 0)
-                ofLayers[layer].push_back(result.ofLayers[layer]);
+            const std::size_t scope = layer + 1; // behind the model
+            if (result.last.isIdentical(0, scope))
+                ++effect.layers[layer].identical;
+            else
+                ofLayers[layer].push_back(result.last.value(Metric::RelativeL2, 0, scope));
         }
     }
-    if (!differing.empty()) {
-        effect.median = medianOf(differing);
-        effect.largest = *std::ranges::max_element(differing);
-    }
+    effect.median = medianOf(differing);
+    effect.largest = largestOf(differing);
     for (std::size_t layer = 0; layer < effect.layers.size(); ++layer)
-        if (!ofLayers[layer].empty())
-            effect.layers[layer].median = medianOf(ofLayers[layer]);
+        effect.layers[layer].median = medianOf(ofLayers[layer]);
     return effect;
+}
+
+/// Of a pair that is compared.
+double distanceOf(const PairResult& pair) {
+    return pair.last.value(Metric::RelativeL2, 0, 0);
 }
 
 /// Pairs that differ in both axes, held against the two pairs that change one of them alone.
@@ -216,7 +192,7 @@ std::optional<Interaction> interactionOf(const StudyResults& results, const std:
     const auto divergenceOf = [&](std::size_t a, std::size_t b) -> std::optional<double> {
         for (std::size_t i = 0; i < pairs.size(); ++i)
             if ((pairs[i].run == a && pairs[i].reference == b) || (pairs[i].run == b && pairs[i].reference == a))
-                return compared[i].isCompared ? std::optional(compared[i].divergence) : std::nullopt;
+                return compared[i].isCompared ? std::optional(distanceOf(compared[i])) : std::nullopt;
         return std::nullopt;
     };
     const auto runWith = [&](std::vector<Assignment> settings) -> std::optional<std::size_t> {
@@ -230,7 +206,7 @@ std::optional<Interaction> interactionOf(const StudyResults& results, const std:
     std::string example;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
         const Pair& pair = pairs[i];
-        if (pair.axes != std::vector{first, second} || !compared[i].isCompared || !(compared[i].divergence > 0))
+        if (pair.axes != std::vector{first, second} || !compared[i].isCompared || !(distanceOf(compared[i]) > 0))
             continue;
         const auto &to = results.runs[pair.run].config.settings, &from = results.runs[pair.reference].config.settings;
         double larger = 0;
@@ -243,9 +219,9 @@ std::optional<Interaction> interactionOf(const StudyResults& results, const std:
             isKnown = isKnown && divergence && !std::isnan(*divergence);
             larger = std::max(larger, divergence.value_or(0));
         }
-        if (!isKnown || larger * interactionFactor > compared[i].divergence)
+        if (!isKnown || larger * interactionFactor > distanceOf(compared[i]))
             continue;
-        together.push_back(compared[i].divergence);
+        together.push_back(distanceOf(compared[i]));
         alone.push_back(larger);
         if (example.empty())
             example = fmt::format("{} {} → {} with {} {} → {}", from[first].key, toText(from[first].value),
@@ -288,18 +264,11 @@ Attribution attribute(const StudyResults& results, int threads, std::stop_token 
             if (auto interaction = interactionOf(results, pairs, compared, axis, second))
                 attribution.interactions.push_back(std::move(*interaction));
     }
-    std::ranges::stable_sort(attribution.axes, [](const AxisEffect& a, const AxisEffect& b) {
-        const auto size = [](const AxisEffect& effect) { return std::isnan(effect.median) ? -1 : effect.median; };
-        return size(a) > size(b);
+    std::ranges::stable_sort(attribution.axes, std::ranges::greater{}, [](const AxisEffect& effect) {
+        // differs, who knows how far: behind what is known, before what is identical
+        return std::isnan(effect.median) ? std::numeric_limits<double>::denorm_min() : effect.median;
     });
     return attribution;
-}
-
-double seedSpread(const Attribution& attribution) {
-    const auto seed = std::ranges::find(attribution.axes, "seed", &AxisEffect::axis);
-    if (seed == attribution.axes.end() || seed->compared == 0)
-        return std::numeric_limits<double>::quiet_NaN();
-    return seed->median;
 }
 
 } // namespace driftscope

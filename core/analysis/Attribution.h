@@ -38,15 +38,12 @@ struct Interaction {
 };
 
 struct Attribution {
-    std::vector<AxisEffect> axes; ///< the largest median first
+    std::vector<AxisEffect> axes; ///< the largest median first, then those that are not known, then identical ones
     std::vector<Interaction> interactions;
 };
 
 /// Compares finished runs with each other: no twins, no controls. Runs whose files can't be read are left out, and pairs
 /// of two models too.
 Attribution attribute(const StudyResults& results, int threads, std::stop_token stop = {});
-
-/// Median divergence between runs that differ in nothing but the seed; NaN: there are none.
-double seedSpread(const Attribution& attribution);
 
 } // namespace driftscope

@@ -26,33 +26,6 @@ struct Window {
     std::vector<double> steps, logarithms;
 };
 
-/// The rows that grow: from the first that differs to the first of a plateau at the end.
-Window growingRows(std::span<const std::int64_t> steps, std::span<const double> divergence, double saturation) {
-    Window window;
-    for (std::size_t i = 0; i < std::min(steps.size(), divergence.size()); ++i) {
-        if (!(divergence[i] > 0) || !std::isfinite(divergence[i]) || steps[i] <= 0)
-            continue;
-        if (divergence[i] >= saturation / 2)
-            break;
-        window.steps.push_back(static_cast<double>(steps[i]));
-        window.logarithms.push_back(std::log(divergence[i]));
-    }
-    // saturated: the last part is level, and as high as anything before it
-    const std::size_t count = window.steps.size();
-    if (count < 4 * fewestPoints)
-        return window;
-    const double top = *std::ranges::max_element(window.logarithms);
-    std::size_t end = 0;
-    while (end < count && window.logarithms[end] < top - std::numbers::ln2)
-        ++end;
-    // `end` is the first row within a factor of two of the largest: what follows it must be a quarter at least
-    if (end >= fewestPoints && count - end >= count / 4) {
-        window.steps.resize(end + 1);
-        window.logarithms.resize(end + 1);
-    }
-    return window;
-}
-
 void thin(Window& window) {
     const std::size_t count = window.steps.size();
     if (count <= mostPoints)
@@ -64,6 +37,53 @@ void thin(Window& window) {
         thinned.logarithms.push_back(window.logarithms[at]);
     }
     window = std::move(thinned);
+}
+
+void keep(Window& window, std::size_t first, std::size_t end) {
+    for (std::vector<double>* values : {&window.steps, &window.logarithms}) {
+        values->resize(end);
+        values->erase(values->begin(), values->begin() + static_cast<std::ptrdiff_t>(first));
+    }
+}
+
+/// Whether a part of the window neither rises nor falls: by no more than a tenth from one end to the other, or its
+/// slope's interval does not say so.
+bool isLevel(Window window, std::size_t first, std::size_t end) {
+    keep(window, first, end);
+    thin(window);
+    const Slope slope = theilSen(window.steps, window.logarithms);
+    const double length = window.steps.back() - window.steps.front();
+    return slope.low * length <= 0.1 && slope.high * length >= -0.1;
+}
+
+/// The rows that grow: from the first that differs, or the end of a level beginning, to the first of a plateau.
+Window growingRows(std::span<const std::int64_t> steps, std::span<const double> divergence, double saturation) {
+    Window window;
+    for (std::size_t i = 0; i < std::min(steps.size(), divergence.size()); ++i) {
+        if (!(divergence[i] > 0) || !std::isfinite(divergence[i]) || steps[i] <= 0)
+            continue;
+        if (divergence[i] >= saturation / 2)
+            break;
+        window.steps.push_back(static_cast<double>(steps[i]));
+        window.logarithms.push_back(std::log(divergence[i]));
+    }
+    // Level parts are a quarter of the rows at least, within a factor of two of the largest or smallest value.
+    const std::size_t count = window.steps.size();
+    if (count < 4 * fewestPoints)
+        return window;
+    const auto [bottom, top] = std::ranges::minmax(window.logarithms);
+    std::size_t end = 0, begin = count;
+    while (window.logarithms[end] < top - std::numbers::ln2)
+        ++end;
+    while (window.logarithms[begin - 1] > bottom + std::numbers::ln2)
+        --begin;
+    const bool isSaturated = end >= fewestPoints && count - end >= count / 4 && isLevel(window, end, count);
+    const bool beginsLevel = begin >= count / 4 && count - begin >= fewestPoints && isLevel(window, 0, begin);
+    const std::size_t last = isSaturated ? end + 1 : count, first = beginsLevel ? begin - 1 : 0;
+    if (last < first + fewestPoints)
+        return window;
+    keep(window, first, last);
+    return window;
 }
 
 /// Of a fit with two parameters and errors of one unknown variance.

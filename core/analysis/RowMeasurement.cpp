@@ -42,12 +42,7 @@ std::vector<float> asFloats(const TensorRow& row) {
     return values;
 }
 
-std::vector<double> asDoubles(const TensorRow& row) {
-    if (row.dtype() == DType::Float64)
-        return {row.values<double>().begin(), row.values<double>().end()};
-    const std::vector<float> values = asFloats(row);
-    return {values.begin(), values.end()};
-}
+std::vector<double> asDoubles(const TensorRow& row) { return driftscope::asDoubles(row.bytes(), row.dtype()); }
 
 template <class T>
 void add(Measure& into, std::span<const T> a, std::span<const T> r, bool hasPercentiles) {

@@ -108,6 +108,15 @@ RunComparer::RunComparer(const RunReader& run, const RunReader& reference, Compa
         else
             ++(steps[i] < others[j] ? i : j);
     }
+    if (options.lastUpTo) {
+        const auto rows = static_cast<std::size_t>(run.progress().rows);
+        const auto referenceRows = static_cast<std::size_t>(reference.progress().rows);
+        std::erase_if(m_pairs, [&](Pair pair) {
+            return steps[pair.row] > *options.lastUpTo || pair.row >= rows || pair.referenceRow >= referenceRows;
+        });
+        if (!m_pairs.empty())
+            m_pairs = {m_pairs.back()};
+    }
 }
 
 bool RunComparer::isMixed(std::size_t tensor) const {

@@ -55,6 +55,8 @@ struct ComparisonOptions {
     /// Rows whose recorded digests are all equal are taken for identical, without reading their values.
     /// False: all values are read, and a digest that contradicts them is an error.
     bool trustsDigests = false;
+    /// One row only: the last up to this step that both have written by now. `first` then tells nothing.
+    std::optional<std::int64_t> lastUpTo{};
 };
 
 /// Compares rows as they appear; keeps what it has compared.

@@ -109,7 +109,8 @@ bool LiveResults::Implementation::readRun(std::size_t i) {
     if (!reader.parameters().empty())
         run.dtype = reader.parameters().front().dtype;
     run.steps.assign(reader.steps().begin(), reader.steps().begin() + progress.rows);
-    run.loss = reader.scalar(Loss);
+    for (std::size_t scalar = 0; scalar < ScalarCount; ++scalar)
+        run.scalars[scalar] = reader.scalar(static_cast<Scalar>(scalar));
     if (progress.state != RunState::Running) {
         run.message = reader.message();
         entry.isFinal = true;

@@ -8,6 +8,7 @@
 #include "analysis/Verdict.h"
 #include "recording/StudyFolder.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ struct RunResult {
     std::int64_t totalRows = 0;
     std::string environment = "{}";
     std::vector<std::int64_t> steps;  ///< of the rows written
-    std::vector<double> loss;         ///< per row; NaN at step 0
+    std::array<std::vector<double>, ScalarCount> scalars; ///< each per row, NaN at step 0; empty: not recorded
     std::optional<std::size_t> reference;     ///< position of the run it is compared with
     /// None: the reference itself, or nothing to compare yet. Copies of the results share it: new rows
     /// make a new one.

@@ -28,9 +28,6 @@ std::string scopeTitle(const Scope& scope) {
     return scope.name.empty() ? "(model's own)" : scope.name;
 }
 
-namespace {
-
-/// What the runs are compared with: one run, or each with its group's.
 std::string referenceTitle(const StudyResults& results, std::optional<std::size_t> run) {
     std::optional<std::size_t> reference;
     bool areSeveral = false;
@@ -46,8 +43,6 @@ std::string referenceTitle(const StudyResults& results, std::optional<std::size_
         return fmt::format("the reference of the same {}", fmt::join(results.folder.study.groups, " and "));
     return reference ? runTitle(results.runs[*reference]) : "";
 }
-
-} // namespace
 
 std::string quantityTitle(const StudyResults& results, Metric metric, std::optional<std::size_t> run) {
     const MetricInfo& info = infoOf(metric);
@@ -170,6 +165,12 @@ bool hasTwinCurves(const StudyResults& results, Metric metric) {
     return false;
 }
 
+void placeFloor(CurveView& view) {
+    view.floor = view.largest > 0 ? std::pow(10, std::floor(std::log10(view.smallest) - 0.5)) : 1e-8;
+    if (view.floor <= 0)
+        view.floor = 1e-323;
+}
+
 CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
     CurveView view;
     view.title = results.folder.study.name;
@@ -185,10 +186,7 @@ CurveView makeCurves(const StudyResults& results, const CurveChoice& choice) {
         if (twin && std::ranges::find(choice.runs, *twin) == choice.runs.end())
             addCurves(results, choice, *twin, view);
     }
-    // half a decade of room between the smallest value and the floor, on a power of ten
-    view.floor = view.largest > 0 ? std::pow(10, std::floor(std::log10(view.smallest) - 0.5)) : 1e-8;
-    if (view.floor <= 0)
-        view.floor = 1e-323;
+    placeFloor(view);
     return view;
 }
 

@@ -35,9 +35,11 @@ struct CurveView {
     std::string xTitle;  ///< "step"
     std::string yTitle;  ///< "relative L2 distance to acc 1 · thr 1"
     bool isLogarithmic = true;
+    bool areValues = false; ///< plain values instead of distances: nothing has a floor of equal bits
     std::vector<Curve> curves;
     double smallest = 0; ///< smallest and largest positive finite value; both 0 if there is none
     double largest = 0;
+    double lowest = 0;   ///< of plain values: where a linear axis begins
     double floor = 0;    ///< where the bit-identical line belongs on a log axis, below `smallest`
 };
 
@@ -50,6 +52,9 @@ struct CurveChoice {
 /// Distances of float64 twins are multiplied by 2²⁹, the ratio of the machine epsilons: that of rounding then lies near its
 /// run's curve, that of another function far above it.
 CurveView makeCurves(const StudyResults& results, const CurveChoice& choice);
+
+/// Sets `floor` by `smallest` and `largest`: half a decade below or more, on a power of ten.
+void placeFloor(CurveView& view);
 
 /// Whether withTwins adds anything: some run's twin has been compared, and the metric is a distance. Shares, counts and
 /// ULP don't shrink with the machine epsilon.
@@ -105,6 +110,8 @@ std::vector<Scope> commonScopes(const StudyResults& results);
 
 std::string runTitle(const RunResult& run);     ///< "acc 2 · thr 1", with the file's name where files were opened
 std::string scopeTitle(const Scope& scope);     ///< "whole model", "fc1", "fc1.weight"
+/// What a run is compared with, "acc 1 · thr 1"; of all runs, which may have one reference per group; "": nothing.
+std::string referenceTitle(const StudyResults& results, std::optional<std::size_t> run = {});
 /// "relative L2 distance to acc 1 · thr 1 (unit)": of one run or of all, which may have one reference per group.
 std::string quantityTitle(const StudyResults& results, Metric metric, std::optional<std::size_t> run = {});
 

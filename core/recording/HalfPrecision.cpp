@@ -48,6 +48,22 @@ std::uint16_t toBFloat16(float value) {
 
 } // namespace
 
+std::vector<double> asDoubles(std::span<const std::byte> values, DType type) {
+    if (type == DType::Float16 || type == DType::BFloat16) {
+        const std::vector<float> wide = widened(values, type);
+        return {wide.begin(), wide.end()};
+    }
+    const auto convert = [&]<class T>(T value) {
+        std::vector<double> result(values.size() / sizeof(T));
+        for (std::size_t i = 0; i < result.size(); ++i) {
+            std::memcpy(&value, values.data() + i * sizeof(T), sizeof(T));
+            result[i] = static_cast<double>(value);
+        }
+        return result;
+    };
+    return type == DType::Float64 ? convert(double{}) : convert(float{});
+}
+
 std::uint16_t narrowed(float value, DType type) {
     return type == DType::Float16 ? toFloat16(value) : toBFloat16(value);
 }

@@ -59,7 +59,6 @@ TEST(Attribution, EachAxisByItself) {
     EXPECT_EQ(none.identical, 6U);
     EXPECT_EQ(none.median, 0);
     EXPECT_EQ(effect(found, "seed").pairs, 12U);
-    EXPECT_EQ(seedSpread(found), effect(found, "seed").median);
     EXPECT_TRUE(found.interactions.empty());
 }
 
@@ -74,7 +73,6 @@ TEST(Attribution, TogetherWhatNeitherDoesAlone) {
     EXPECT_EQ(found.interactions[0].example, "threads 1 → 2 with accumulation 1 → 2");
     EXPECT_NEAR(found.interactions[0].together, 0.5 / 13, 1e-9);
     EXPECT_EQ(found.interactions[0].alone, 0);
-    EXPECT_TRUE(std::isnan(seedSpread(found)));
 }
 
 TEST(Attribution, LeavesOutWhatHasNotFinished) {
@@ -86,6 +84,27 @@ TEST(Attribution, LeavesOutWhatHasNotFinished) {
     EXPECT_EQ(effect(found, "threads").identical, 1U);
     std::filesystem::remove(study.runFile(study.runs[1]));
     EXPECT_EQ(effect(attribute(loadResults(study), 1), "threads").pairs, 0U);
+}
+
+// Digests tell that bits differ, not how far: such an axis ranks behind known distances and before none.
+TEST(Attribution, OfDigestsAlone) {
+    const test::TemporaryFolder folder;
+    const StudyFolder study = test::tinyStudy(
+        folder / "s", "threads = [1, 2]\ninit_threads = [1, 2]\n[record]\nweights = \"digest\"");
+    writeRuns(study, [](const RunConfig& run) { return run.train.threads == 2 ? 0.5 : 0; });
+    const Attribution found = attribute(loadResults(study), 1);
+    ASSERT_EQ(found.axes.size(), 2U);
+    EXPECT_EQ(found.axes[0].axis, "threads");
+    EXPECT_EQ(found.axes[0].identical, 0U);
+    EXPECT_TRUE(std::isnan(found.axes[0].median));
+    EXPECT_TRUE(std::isnan(found.axes[0].largest));
+    ASSERT_EQ(found.axes[0].layers.size(), 2U);
+    EXPECT_TRUE(std::isnan(found.axes[0].layers[0].median));
+    EXPECT_EQ(found.axes[0].layers[0].identical, 0U);
+    EXPECT_EQ(found.axes[0].layers[1].identical, 2U); // out.bias has the same digest
+    EXPECT_EQ(found.axes[0].layers[1].median, 0);
+    EXPECT_EQ(found.axes[1].identical, 2U);
+    EXPECT_EQ(found.axes[1].median, 0);
 }
 
 TEST(Attribution, ManyPairsAreSampledEvenly) {

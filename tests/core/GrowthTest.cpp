@@ -134,6 +134,30 @@ TEST(Growth, EndsAtThePlateau) {
     EXPECT_NEAR(known->rate, 0.4, 0.002);
 }
 
+// Half of it is within a factor of two of the end, and it still grows.
+TEST(Growth, ARootHasNoPlateau) {
+    const auto growth = curve(1000, [](std::int64_t step) { return 1e-8 * std::sqrt(static_cast<double>(step)); }).fit();
+    ASSERT_TRUE(growth);
+    EXPECT_EQ(growth->form, GrowthForm::PowerLaw);
+    EXPECT_EQ(growth->firstStep, 1);
+    EXPECT_EQ(growth->lastStep, 1000);
+    EXPECT_NEAR(growth->rate, 0.5, 1e-12);
+}
+
+TEST(Growth, BeginsWhereALevelBeginningEnds) {
+    std::mt19937 random(5);
+    std::normal_distribution<double> noise;
+    const auto growth = curve(200, [&](std::int64_t step) {
+                            return 1e-8 * std::exp(0.05 * noise(random) + 0.1 * std::max<double>(0, static_cast<double>(step - 80)));
+                        }).fit();
+    ASSERT_TRUE(growth);
+    EXPECT_GE(growth->firstStep, 75);
+    EXPECT_LE(growth->firstStep, 90);
+    EXPECT_EQ(growth->lastStep, 200);
+    EXPECT_EQ(growth->form, GrowthForm::Exponential);
+    EXPECT_NEAR(growth->rate, 0.1, 0.003);
+}
+
 TEST(Growth, LeavesOutWhatIsNoNumber) {
     Curve points = curve(20, [](std::int64_t step) { return std::exp(static_cast<double>(step)); });
     points.values[7] = std::numeric_limits<double>::quiet_NaN();

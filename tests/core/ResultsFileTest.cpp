@@ -58,8 +58,8 @@ TEST_F(ResultsFileTest, ResultsOfAStudy) {
     EXPECT_EQ(run.rows, 3);
     EXPECT_EQ(run.totalRows, 3);
     EXPECT_EQ(run.steps, (std::vector<std::int64_t>{0, 1, 2}));
-    EXPECT_TRUE(std::isnan(run.loss.at(0)));
-    EXPECT_EQ(run.loss.at(2), 0.5);
+    EXPECT_TRUE(std::isnan(run.scalars[Loss].at(0)));
+    EXPECT_EQ(run.scalars[Loss].at(2), 0.5);
     EXPECT_EQ(run.comparison->value(Metric::L2, 1, 0), 0.5);
     EXPECT_EQ(shown(), 1);
     EXPECT_EQ(results.runs[2].state, RunState::Unavailable);

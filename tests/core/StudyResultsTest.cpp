@@ -91,8 +91,8 @@ TEST(LiveResults, SmallTensorsOfARunningRunAreNeverStale) {
             EXPECT_TRUE(live.update());
             EXPECT_EQ(live.results().runs[1].comparisonProblem, "");
             EXPECT_EQ(live.results().runs[1].rows, static_cast<std::int64_t>(i) + 1);
-            EXPECT_EQ(live.results().runs[1].loss.size(), i + 1);
-            EXPECT_TRUE(i == 0 || live.results().runs[1].loss[i] == 0.5);
+            EXPECT_EQ(live.results().runs[1].scalars[Loss].size(), i + 1);
+            EXPECT_TRUE(i == 0 || live.results().runs[1].scalars[Loss][i] == 0.5);
             EXPECT_EQ(live.results().runs[1].verdict.kind, "identical");
         }
     }

@@ -43,7 +43,7 @@ std::shared_ptr<StudyResults> sampleResults() {
             run.state = RunState::Finished;
             run.rows = 3;
             run.steps = {0, 1, 2};
-            run.loss = {std::nan(""), 2.3, 2.2};
+            run.scalars[Loss] = {std::nan(""), 2.3, 2.2};
             if (i > 0)
                 run.comparison = comparison(i == 2 ? 3e-7 : 0);
         }
