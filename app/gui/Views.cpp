@@ -2,8 +2,12 @@
 #include "Views.h"
 
 #include "Actions.h"
+#include "AttributionPage.h"
 #include "CurvesPage.h"
+#include "DistributionPage.h"
 #include "HeatmapPage.h"
+#include "LossPage.h"
+#include "UlpPage.h"
 
 namespace driftscope {
 
@@ -11,6 +15,10 @@ std::vector<ViewPage*> makeViews(Selection& selection, Actions& actions, QWidget
     return {
         new CurvesPage(selection, actions, parent),
         new HeatmapPage(selection, actions, parent),
+        new UlpPage(selection, parent),
+        new DistributionPage(selection, parent),
+        new LossPage(selection, parent),
+        new AttributionPage(selection, parent),
     };
 }
 

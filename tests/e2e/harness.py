@@ -19,12 +19,16 @@ SKIPPED = 77
 CLI = os.environ.get("DRIFTSCOPE_CLI", "")
 
 # Settings that a user's environment may hold and that would change what "inherited" means.
-_PREFIXES = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "ATEN_", "ONEDNN_", "DNNL_", "DRIFTSCOPE_")
+_PREFIXES = ("OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "GOTO_", "ATEN_", "ONEDNN_", "DNNL_")
+
+# PyTorch in this process is what its children are held against: it must not have what they lack.
+for _name in [name for name in os.environ if name.startswith(_PREFIXES)]:
+    del os.environ[_name]
 
 
 def environment(**variables):
     """A clean environment for a child. Waiting threads sleep: spinning ones starve other tests on few cores."""
-    clean = {key: value for key, value in os.environ.items() if not key.startswith(_PREFIXES)}
+    clean = {key: value for key, value in os.environ.items() if not key.startswith((*_PREFIXES, "DRIFTSCOPE_"))}
     return {**clean, "OMP_WAIT_POLICY": "passive", "LC_ALL": "C.UTF-8", **variables}
 
 

@@ -249,7 +249,8 @@ class Interrupted(harness.EndToEndTest):
 
     def test_interrupt_from_the_terminal_while_the_worker_loads(self):
         process = self.start("run", self.write_study(BUSY, *self.long), "-o", self.folder / "out", "--jobs", "1")
-        harness.wait_until(lambda: harness.descendants(process.pid))
+        # the data is checked first, by a process of its own and before there is a folder
+        harness.wait_until(lambda: (self.folder / "out").exists() and harness.descendants(process.pid))
         time.sleep(0.1)
         os.killpg(process.pid, signal.SIGINT)
         process.communicate(timeout=20)
