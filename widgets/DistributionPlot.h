@@ -20,6 +20,7 @@ public:
     /// `run` decides the colour.
     void setDistribution(Distribution distribution, std::size_t run);
     [[nodiscard]] const Distribution& distribution() const { return m_distribution; }
+    [[nodiscard]] std::size_t run() const { return m_run; }
 
     void resetZoom() override;
     [[nodiscard]] QString readoutAt(QPoint point) override;

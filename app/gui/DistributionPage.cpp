@@ -38,7 +38,7 @@ DistributionPage::DistributionPage(Selection& selection, QWidget* parent)
 }
 
 QByteArray DistributionPage::exported(ExportFormat format, QSize size) const {
-    return driftscope::exported(m_plot->distribution(), format, size);
+    return driftscope::exported(m_plot->distribution(), m_plot->run(), format, size);
 }
 
 void DistributionPage::refresh() {

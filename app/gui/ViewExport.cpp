@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ViewExport.h"
 
+#include "DistributionPlot.h"
 #include "HeatmapPlot.h"
 
 #include <QSaveFile>
@@ -52,6 +53,14 @@ QByteArray exported(const HeatmapView& view, ExportFormat format, QSize size) {
         return QByteArray::fromStdString(toCsv(view));
     HeatmapPlot plot;
     plot.setView(view);
+    return plot.render(pictureFormat(format), size);
+}
+
+QByteArray exported(const Distribution& distribution, std::size_t run, ExportFormat format, QSize size) {
+    if (format == ExportFormat::Csv)
+        return QByteArray::fromStdString(toCsv(distribution));
+    DistributionPlot plot;
+    plot.setDistribution(distribution, run);
     return plot.render(pictureFormat(format), size);
 }
 

@@ -4,6 +4,7 @@
 
 #include "CurvePlot.h"
 
+#include "analysis/Distribution.h"
 #include "analysis/ViewData.h"
 
 #include <QByteArray>
@@ -30,6 +31,8 @@ ExportFormat exportFormat(const std::filesystem::path& file);
 QByteArray exported(const CurveView& view, ExportFormat format, QSize size,
                     std::optional<CurvePlot::Ranges> zoom = {});
 QByteArray exported(const HeatmapView& view, ExportFormat format, QSize size);
+/// `run` decides the colour.
+QByteArray exported(const Distribution& distribution, std::size_t run, ExportFormat format, QSize size);
 
 /// To a temporary name first, then renamed: there is a whole file or none. Throws ExportError.
 void writeWhole(const std::filesystem::path& file, const QByteArray& bytes);
