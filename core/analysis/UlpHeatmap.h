@@ -10,7 +10,7 @@ namespace driftscope {
 
 struct UlpChoice {
     std::size_t run = 0;
-    Scope scope;                   ///< the model's come from the comparison, others are read from the files
+    Scope scope{};                 ///< the model's come from the comparison, others are read from the files
     std::size_t mostColumns = 200; ///< more steps than that are thinned evenly, the last one kept
 };
 
