@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t fewPoints = 40; ///< curves up to here show their points
 constexpr double normalWidth = 2;
 constexpr double denseWidth = 1;
-constexpr std::size_t densePoints = 50'000; ///< from so many on, Qt's own lines take too long
+/// From so many on, Qt's own lines take too long: level ones, as those of equal runs, the square of their points.
+constexpr std::size_t densePoints = 10'000;
 constexpr double strongWidth = 3.5;
 
 /// In the colour of its run, and of no scope's style.
