@@ -128,6 +128,7 @@ void MainWindow::begin(const std::function<void(StudySession&)>& how) {
 void MainWindow::adopt() {
     statusBar()->clearMessage();
     m_message->hide();
+    const bool isFirst = m_session == nullptr;
     m_session = std::move(m_candidate);
     StudySession* session = m_session.get();
     connect(session, &StudySession::resultsChanged, this, &MainWindow::takeResults);
@@ -147,7 +148,7 @@ void MainWindow::adopt() {
     m_selection.setRun(std::nullopt);
     m_selection.setScope(std::nullopt);
     m_followsLastStep = true;
-    if (m_centre->currentWidget() == m_start)
+    if (isFirst)
         showDocks();
     m_centre->setCurrentWidget(m_views);
     takeResults();

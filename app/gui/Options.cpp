@@ -39,6 +39,8 @@ void checkTogether(const Options& options) {
                                    "does not run a study; use driftscope-cli run first");
     if (!options.exportFile.empty() && options.files.empty())
         throw CLI::ValidationError("--export", "needs a study folder or run files to export from");
+    if (!options.exportFile.empty() && options.view != "curves" && options.view != "heatmap")
+        throw CLI::ValidationError("--export", "writes curves or heatmap; the window exports any view");
 }
 
 } // namespace
@@ -57,8 +59,8 @@ std::variant<Options, int> parseOptions(int argc, const char* const* argv) {
         "A study folder, a study.toml, or run files (.h5); the first of several is the reference");
     app.add_option("--run", options.run, "Run this study at once: a path or a built-in name");
     app.add_option("-o,--output", options.output, "Folder for --run; the study's name by default");
-    app.add_option("--view", options.view, "curves or heatmap")
-        ->check(CLI::IsMember({"curves", "heatmap"}))
+    app.add_option("--view", options.view, "View to begin with; --export: curves or heatmap")
+        ->check(CLI::IsMember({"curves", "heatmap", "ulp", "distributions", "loss", "attribution"}))
         ->capture_default_str();
     const std::string exporting = "Export without a window";
     app.add_option("--export", options.exportFile,

@@ -18,7 +18,7 @@ struct Options {
     std::string run;              ///< a study to start at once: path or built-in name
     std::filesystem::path output; ///< its folder; "" means the study's name
 
-    std::string view = "curves";      ///< curves or heatmap
+    std::string view = "curves";      ///< id of a view
     std::filesystem::path exportFile; ///< "": open the window
     std::string metric = "rel_l2";
     std::string scope; ///< model, layers, tensors, or a name; "": what suits the view

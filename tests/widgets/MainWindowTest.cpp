@@ -11,6 +11,7 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QDockWidget>
 #include <QImage>
 #include <QLabel>
 #include <QMenu>
@@ -98,6 +99,15 @@ TEST_F(MainWindowTest, AStudyFolderShowsItsRunsAndCurves) {
               QStringLiteral("3 of 3 runs · %1").arg(string(m_folder / "study")));
     EXPECT_EQ(find<QSlider>("stepSlider").maximum(), 2);
     EXPECT_EQ(find<QSlider>("stepSlider").value(), 2) << "follows the last step";
+}
+
+// As `driftscope --view heatmap FILE` does.
+TEST_F(MainWindowTest, TheRunsAppearWithAStudyWhicheverViewWasAskedForBefore) {
+    EXPECT_FALSE(find<QDockWidget>("runsDock").isVisible());
+    m_window.showView(QStringLiteral("heatmap"));
+    openStudy();
+    EXPECT_TRUE(find<QDockWidget>("runsDock").isVisible());
+    EXPECT_TRUE(find<QDockWidget>("detailsDock").isVisible());
 }
 
 TEST_F(MainWindowTest, RunFilesAreComparedWithTheFirst) {

@@ -43,6 +43,7 @@ TEST(Options, ExitCodes) {
              {"--view", "pie", "--export", "a.png", "f"},
              {"--metric", "distance", "--export", "a.png", "f"},
              {"--export", "a.gif", "f"},
+             {"--view", "loss", "--export", "a.png", "f"},
              {"--export", "a.png"},
              {"--size", "0x0", "--export", "a.png", "f"},
              {"--size", "1280", "--export", "a.png", "f"},
