@@ -37,6 +37,14 @@ QString runCount(std::size_t runs) {
     return runs == 1 ? tr("1 run") : tr("%1 runs").arg(runs);
 }
 
+QString timeLeft(double seconds) {
+    if (seconds < 100)
+        return tr("%1 s left").arg(static_cast<int>(seconds + 0.5));
+    if (seconds < 6000)
+        return tr("%1 min left").arg(static_cast<int>(seconds / 60 + 0.5));
+    return tr("%1 h left").arg(seconds / 3600, 0, 'f', 1);
+}
+
 QString stateWord(RunState state) {
     switch (state) {
     case RunState::Running:

@@ -21,6 +21,9 @@ QString metricName(Metric metric);
 /// "1 run", "7 runs".
 QString runCount(std::size_t runs);
 
+/// "12 s left", "3 min left", "1.5 h left".
+QString timeLeft(double seconds);
+
 QString stateWord(RunState state);
 
 /// A shape and a word: "✓ finished".

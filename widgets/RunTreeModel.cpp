@@ -7,8 +7,10 @@
 #include "analysis/Twins.h"
 
 #include <QBrush>
+#include <QStringList>
 
 #include <algorithm>
+#include <cmath>
 
 namespace driftscope {
 namespace {
@@ -24,10 +26,13 @@ bool haveSameRuns(const StudyResults& a, const StudyResults& b) {
            a.folder.path == b.folder.path;
 }
 
-QString groupTitle(const RunConfig& run) {
-    const Assignment& setting = run.settings.front();
-    return QStringLiteral("%1 %2").arg(QString::fromStdString(setting.key),
-                                       QString::fromStdString(valueText(run, setting)));
+/// "accumulation 2", or a dash for a run without that setting.
+QString groupTitle(const RunConfig& run, const std::string& axis) {
+    const auto setting = std::ranges::find(run.settings, axis, &Assignment::key);
+    if (setting == run.settings.end())
+        return QStringLiteral("–");
+    return QStringLiteral("%1 %2").arg(QString::fromStdString(setting->key),
+                                       QString::fromStdString(valueText(run, *setting)));
 }
 
 } // namespace
@@ -49,6 +54,7 @@ void RunTreeModel::setResults(std::shared_ptr<const StudyResults> results) {
 void RunTreeModel::rebuild() {
     const std::size_t count = m_results ? m_results->runs.size() : 0;
     m_statuses.assign(count, std::nullopt);
+    m_secondsLeft.clear();
     m_isChecked.assign(count, true);
     for (std::size_t run = 0; run < count; ++run)
         m_isChecked[run] = !isBesideItsRun(*m_results, run);
@@ -58,9 +64,10 @@ void RunTreeModel::rebuild() {
 void RunTreeModel::regroup() {
     const std::size_t count = m_isChecked.size();
     m_groups.clear();
+    const std::optional<std::string> axis = groupAxis();
     for (std::size_t run = 0; run < count; ++run) {
-        const RunConfig& config = m_results->runs[run].config;
-        const QString title = config.settings.size() < 2 ? QString() : groupTitle(config);
+        const QString title =
+            axis ? groupTitle(m_results->runs[run].config, *axis) : QString();
         auto group = std::ranges::find(m_groups, title, &Group::title);
         if (group == m_groups.end())
             group = m_groups.insert(m_groups.end(), {title, {}});
@@ -69,6 +76,33 @@ void RunTreeModel::regroup() {
     for (Group& group : m_groups)
         std::erase_if(group.runs, [this](std::size_t run) { return !hasRow(run); });
     std::erase_if(m_groups, [](const Group& group) { return group.runs.empty(); });
+}
+
+std::vector<std::string> RunTreeModel::axes() const {
+    std::vector<std::string> keys;
+    if (m_results)
+        for (const RunResult& run : m_results->runs)
+            for (const Assignment& setting : run.config.settings)
+                if (std::ranges::find(keys, setting.key) == keys.end())
+                    keys.push_back(setting.key);
+    return keys;
+}
+
+/// None: runs are a list. With one axis a heading would only repeat its run's name.
+std::optional<std::string> RunTreeModel::groupAxis() const {
+    const std::vector<std::string> keys = axes();
+    if (!m_grouping)
+        return keys.size() < 2 ? std::nullopt : std::optional(keys.front());
+    return std::ranges::find(keys, *m_grouping) == keys.end() ? std::nullopt : m_grouping;
+}
+
+void RunTreeModel::setGrouping(const std::optional<std::string>& axis) {
+    if (axis == m_grouping)
+        return;
+    beginResetModel();
+    m_grouping = axis;
+    regroup();
+    endResetModel();
 }
 
 bool RunTreeModel::hasRow(std::size_t run) const {
@@ -90,6 +124,11 @@ void RunTreeModel::setStatuses(const std::vector<RunStatus>& statuses) {
         if (status.run < m_statuses.size())
             m_statuses[status.run] = status;
     refresh(State, Progress);
+}
+
+void RunTreeModel::setSecondsLeft(const std::map<std::size_t, double>& seconds) {
+    m_secondsLeft = seconds;
+    refresh(Progress, Progress);
 }
 
 void RunTreeModel::setMetric(Metric metric) {
@@ -208,6 +247,8 @@ QVariant RunTreeModel::groupData(const Group& group, int column, int role) const
         return group.title;
     if (role == Qt::CheckStateRole)
         return checkState(group);
+    if (role == SortRole || role == FilterRole)
+        return group.title;
     return {};
 }
 
@@ -217,6 +258,10 @@ QVariant RunTreeModel::runData(std::size_t run, int column, int role) const {
         return static_cast<int>(run);
     case ShareRole:
         return shareOf(run);
+    case SortRole:
+        return sortKey(run, column);
+    case FilterRole:
+        return filterText(run);
     case Qt::ToolTipRole:
         return toolTip(run, column);
     case Qt::ForegroundRole:
@@ -297,11 +342,51 @@ QVariant RunTreeModel::headerData(int section, Qt::Orientation orientation, int 
 
 /// Without the setting that the group has in common.
 QString RunTreeModel::nameInGroup(std::size_t run) const {
-    if (isFlat())
-        return runName(*m_results, run);
+    const std::optional<std::string> axis = groupAxis();
     RunConfig config = m_results->runs[run].config;
-    config.settings.erase(config.settings.begin());
+    if (isFlat() || !axis ||
+        std::erase_if(config.settings,
+                      [&](const Assignment& setting) { return setting.key == *axis; }) == 0 ||
+        config.settings.empty())
+        return runName(*m_results, run);
     return QString::fromStdString(label(config));
+}
+
+/// Numbers and texts both; an invalid one is not known, and comes last.
+QVariant RunTreeModel::sortKey(std::size_t run, int column) const {
+    const RunResult& result = m_results->runs[run];
+    switch (column) {
+    case Run:
+        return nameInGroup(run);
+    case Verdict:
+        return result.verdict.kind.empty() ? QVariant()
+                                           : QVariant(QString::fromStdString(result.verdict.kind));
+    case Divergence: {
+        if (!result.comparison || result.comparison->rows() == 0)
+            return {};
+        if (!result.comparison->first)
+            return -1.0; // equal bits: less than a distance of 0 between other bits
+        const double value = result.comparison->value(m_metric, result.comparison->rows() - 1, 0);
+        return std::isnan(value) ? QVariant() : QVariant(value);
+    }
+    case State:
+        return stateOf(run) ? QVariant(static_cast<int>(*stateOf(run))) : QVariant();
+    case Progress:
+        return shareOf(run);
+    default:
+        return {};
+    }
+}
+
+QString RunTreeModel::filterText(std::size_t run) const {
+    const RunResult& result = m_results->runs[run];
+    QStringList parts{runName(*m_results, run), verdictText(result.verdict.kind), stateText(run),
+                      QString::fromStdString(result.config.id), divergenceText(run)};
+    for (const Assignment& setting : result.config.settings)
+        parts << QStringLiteral("%1=%2 %1 %2").arg(
+            QString::fromStdString(setting.key),
+            QString::fromStdString(valueText(result.config, setting)));
+    return parts.join(QLatin1Char('\n'));
 }
 
 std::optional<RunState> RunTreeModel::stateOf(std::size_t run) const {
@@ -324,7 +409,11 @@ double RunTreeModel::shareOf(std::size_t run) const {
 QString RunTreeModel::progressText(std::size_t run) const {
     if (!stateOf(run) || stateOf(run) == RunState::Unavailable)
         return {};
-    return QStringLiteral("%1 %").arg(static_cast<int>(100 * shareOf(run)));
+    const QString share = QStringLiteral("%1 %").arg(static_cast<int>(100 * shareOf(run)));
+    const auto left = m_secondsLeft.find(run);
+    if (left == m_secondsLeft.end() || stateOf(run) != RunState::Running)
+        return share;
+    return QStringLiteral("%1 · %2").arg(share, timeLeft(left->second));
 }
 
 QString RunTreeModel::divergenceText(std::size_t run) const {

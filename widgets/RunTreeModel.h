@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs of a study as a tree: grouped by the first axis, with verdict, final divergence, state
-// and progress. A check mark says whether a run's curves are shown. Float64 twins have rows of their
+// The runs of a study as a tree: grouped by an axis, with verdict, final divergence, state, progress
+// and time left. A check mark says whether a run's curves are shown. Float64 twins have rows of their
 // own only where they are asked for.
 #pragma once
 
@@ -11,8 +11,10 @@
 
 #include <QAbstractItemModel>
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace driftscope {
@@ -25,6 +27,8 @@ public:
     enum Role {
         RunRole = Qt::UserRole, ///< position in the study; invalid for a group
         ShareRole,              ///< 0 … 1 of the steps done
+        SortRole,               ///< what a column is sorted by: a number, or a text
+        FilterRole,             ///< all that a filter may find: settings, verdict, state, id
     };
 
     using QAbstractItemModel::QAbstractItemModel;
@@ -33,6 +37,14 @@ public:
     void setResults(std::shared_ptr<const StudyResults> results);
     /// What the run manager knows, ahead of the files. Runs not named keep what they have.
     void setStatuses(const std::vector<RunStatus>& statuses);
+    /// Of runs in flight, by position; those not named are not known.
+    void setSecondsLeft(const std::map<std::size_t, double>& seconds);
+    /// Groups by an axis of the study, by none (""), or by the first one, which is the default.
+    /// An axis that the study doesn't have groups by none. Check marks stay.
+    void setGrouping(const std::optional<std::string>& axis);
+    [[nodiscard]] const std::optional<std::string>& grouping() const { return m_grouping; }
+    /// The study's, in its order: what can be grouped by.
+    [[nodiscard]] std::vector<std::string> axes() const;
     void setMetric(Metric metric);
     void setTheme(const Theme& theme);
     /// Twins get rows, unchecked at first. Check marks stay.
@@ -76,7 +88,10 @@ private:
     [[nodiscard]] QVariant runData(std::size_t run, int column, int role) const;
     [[nodiscard]] QVariant groupData(const Group& group, int column, int role) const;
     [[nodiscard]] std::optional<RunState> stateOf(std::size_t run) const;
+    [[nodiscard]] std::optional<std::string> groupAxis() const;
     [[nodiscard]] QString nameInGroup(std::size_t run) const;
+    [[nodiscard]] QVariant sortKey(std::size_t run, int column) const;
+    [[nodiscard]] QString filterText(std::size_t run) const;
     [[nodiscard]] QString stateText(std::size_t run) const;
     [[nodiscard]] double shareOf(std::size_t run) const;
     [[nodiscard]] QString progressText(std::size_t run) const;
@@ -86,7 +101,9 @@ private:
 
     std::shared_ptr<const StudyResults> m_results;
     std::vector<std::optional<RunStatus>> m_statuses;
+    std::map<std::size_t, double> m_secondsLeft;
     std::vector<bool> m_isChecked;
+    std::optional<std::string> m_grouping; ///< none: by the first axis
     std::vector<Group> m_groups;
     bool m_showsTwins = false;
     Metric m_metric = Metric::RelativeL2;

@@ -3,31 +3,43 @@
 
 #include "Icons.h"
 #include "ProgressDelegate.h"
+#include "RunFilterModel.h"
 
 #include <QAction>
+#include <QComboBox>
 #include <QHeaderView>
 #include <QLineEdit>
-#include <QSortFilterProxyModel>
 #include <QTreeView>
 #include <QVBoxLayout>
+
+#include <algorithm>
 
 namespace driftscope {
 
 RunsPanel::RunsPanel(QWidget* parent)
-    : QWidget(parent), m_model(new RunTreeModel(this)), m_filter(new QSortFilterProxyModel(this)),
-      m_filterEdit(new QLineEdit(this)), m_view(new QTreeView(this)) {
+    : QWidget(parent), m_model(new RunTreeModel(this)), m_filter(new RunFilterModel(this)),
+      m_filterEdit(new QLineEdit(this)), m_groupings(new QComboBox(this)),
+      m_view(new QTreeView(this)) {
     m_filter->setSourceModel(m_model);
-    m_filter->setRecursiveFilteringEnabled(true);
-    m_filter->setAutoAcceptChildRows(true);
-    m_filter->setFilterCaseSensitivity(Qt::CaseInsensitive);
-    m_filter->setFilterKeyColumn(-1);
 
     m_filterEdit->setObjectName(QStringLiteral("runFilter"));
     m_filterEdit->setPlaceholderText(tr("Filter runs"));
     m_filterEdit->setAccessibleName(tr("Filter runs"));
+    m_filterEdit->setToolTip(tr("Words that a run's settings, verdict or state contain: "
+                                "“threads=2 rounding”"));
     m_filterEdit->setClearButtonEnabled(true);
-    connect(m_filterEdit, &QLineEdit::textChanged, m_filter,
-            &QSortFilterProxyModel::setFilterFixedString);
+    connect(m_filterEdit, &QLineEdit::textChanged, this, [this](const QString& text) {
+        m_filter->setFilterText(text);
+        m_view->expandAll();
+    });
+    m_groupings->setObjectName(QStringLiteral("runGrouping"));
+    m_groupings->setAccessibleName(tr("Group runs"));
+    m_groupings->setToolTip(tr("The setting that groups the runs"));
+    m_groupings->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_groupings->setMinimumContentsLength(12);
+    connect(m_groupings, &QComboBox::activated, this, [this](int index) {
+        setGrouping(m_groupings->itemData(index).toString().toStdString());
+    });
 
     m_view->setObjectName(QStringLiteral("runTree"));
     m_view->setAccessibleName(tr("Runs of the study"));
@@ -37,21 +49,60 @@ RunsPanel::RunsPanel(QWidget* parent)
     m_view->setIndentation(14);
     m_view->setIconSize(QSize(swatchPixels, swatchPixels));
     m_view->setItemDelegateForColumn(RunTreeModel::Progress, new ProgressDelegate(m_view));
+    m_view->setSelectionMode(QAbstractItemView::ExtendedSelection);
     // The last column takes what is left; where nothing is, the tree scrolls and cuts no text.
     m_view->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    // A third click gives the study's own order back.
+    m_view->header()->setSortIndicatorClearable(true);
+    m_view->header()->setSortIndicator(-1, Qt::AscendingOrder);
+    m_view->setSortingEnabled(true);
     m_view->setContextMenuPolicy(Qt::ActionsContextMenu);
-    connect(m_filter, &QAbstractItemModel::modelReset, m_view, &QTreeView::expandAll);
+    connect(m_filter, &QAbstractItemModel::modelReset, this, [this] {
+        fillGroupings();
+        m_view->expandAll();
+    });
     connect(m_view->selectionModel(), &QItemSelectionModel::currentChanged, this,
             [this](const QModelIndex& current) {
                 const QVariant run = current.data(RunTreeModel::RunRole);
                 if (run.isValid())
                     emit runSelected(run.toInt());
             });
+    connect(m_view->selectionModel(), &QItemSelectionModel::selectionChanged, this,
+            &RunsPanel::markedRunsChanged);
 
+    auto* row = new QHBoxLayout;
+    row->addWidget(m_filterEdit, 1);
+    row->addWidget(m_groupings);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(8, 8, 8, 8);
-    layout->addWidget(m_filterEdit);
+    layout->addLayout(row);
     layout->addWidget(m_view);
+    setTabOrder(m_filterEdit, m_view); // from what was typed to what it found
+    setTabOrder(m_view, m_groupings);
+    fillGroupings();
+}
+
+void RunsPanel::fillGroupings() {
+    m_groupings->clear();
+    m_groupings->addItem(tr("No groups"), QString());
+    const std::vector<std::string> axes = m_model->axes();
+    for (const std::string& axis : axes) {
+        const QString key = QString::fromStdString(axis);
+        m_groupings->addItem(tr("By %1").arg(key), key);
+    }
+    const auto& chosen = m_model->grouping();
+    const QString shown = chosen             ? QString::fromStdString(*chosen)
+                          : axes.size() >= 2 ? QString::fromStdString(axes.front())
+                                             : QString();
+    m_groupings->setCurrentIndex(std::max(0, m_groupings->findData(shown)));
+    m_groupings->setEnabled(!axes.empty());
+}
+
+void RunsPanel::setGrouping(const std::optional<std::string>& axis) {
+    const std::optional<std::size_t> run = selectedRun();
+    m_model->setGrouping(axis);
+    fillGroupings();
+    setSelectedRun(run); // the tree has been filled anew
 }
 
 void RunsPanel::setSelectedRun(std::optional<std::size_t> run) {
@@ -67,6 +118,21 @@ std::optional<std::size_t> RunsPanel::selectedRun() const {
     return run.isValid() ? std::optional(static_cast<std::size_t>(run.toInt())) : std::nullopt;
 }
 
+std::vector<std::size_t> RunsPanel::markedRuns() const {
+    QModelIndexList rows = m_view->selectionModel()->selectedRows();
+    std::ranges::sort(rows, {}, [this](const QModelIndex& index) {
+        return std::pair(m_view->visualRect(index).top(), index.row());
+    });
+    const std::optional<std::size_t> first = selectedRun();
+    std::vector<std::size_t> runs;
+    for (const QModelIndex& index : rows)
+        if (const QVariant run = index.data(RunTreeModel::RunRole); run.isValid())
+            runs.push_back(static_cast<std::size_t>(run.toInt()));
+    if (const auto at = first ? std::ranges::find(runs, *first) : runs.end(); at != runs.end())
+        std::rotate(runs.begin(), at, at + 1);
+    return runs;
+}
+
 void RunsPanel::setTheme(const Theme& theme) {
     m_model->setTheme(theme);
     m_view->setPalette(checkMarkPalette(theme));
@@ -77,6 +143,10 @@ void RunsPanel::focusFilter() {
 }
 
 void RunsPanel::addMenuAction(QAction* action) {
+    if (!action) {
+        action = new QAction(m_view);
+        action->setSeparator(true);
+    }
     m_view->addAction(action);
 }
 

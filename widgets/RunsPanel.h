@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The runs tree with its filter. The current row is the selected run.
+// The runs tree with its filter, sorted by a click on a column, grouped by an axis. The current row
+// is the selected run; several rows can be marked for what is done with several.
 #pragma once
 
 #include "RunTreeModel.h"
 
 #include <QWidget>
 
+class QComboBox;
 class QLineEdit;
-class QSortFilterProxyModel;
 class QTreeView;
 
 namespace driftscope {
+
+class RunFilterModel;
 
 class RunsPanel : public QWidget {
     Q_OBJECT
@@ -21,18 +24,26 @@ public:
     [[nodiscard]] RunTreeModel& model() const { return *m_model; }
     void setSelectedRun(std::optional<std::size_t> run);
     [[nodiscard]] std::optional<std::size_t> selectedRun() const;
+    /// Those whose rows are marked, the selected run first, the others as they stand in the tree.
+    [[nodiscard]] std::vector<std::size_t> markedRuns() const;
+    /// As RunTreeModel::setGrouping, shown in the choice beside the filter.
+    void setGrouping(const std::optional<std::string>& axis);
     void setTheme(const Theme& theme);
     void focusFilter();
-    /// Shown as the tree's context menu.
+    /// Shown in the tree's context menu; nullptr: a separator.
     void addMenuAction(QAction* action);
 
 signals:
     void runSelected(int run);
+    void markedRunsChanged();
 
 private:
+    void fillGroupings();
+
     RunTreeModel* m_model;
-    QSortFilterProxyModel* m_filter;
+    RunFilterModel* m_filter;
     QLineEdit* m_filterEdit;
+    QComboBox* m_groupings;
     QTreeView* m_view;
 };
 

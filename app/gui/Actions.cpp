@@ -119,6 +119,9 @@ Actions::Actions(QObject* parent) {
               tr("Light or dark as the system"), true),
          make("themeLight", tr("&Light"), "Ctrl+Shift+F2", tr("Light colours"), true),
          make("themeDark", tr("&Dark"), "Ctrl+Shift+F3", tr("Dark colours"), true)});
+    commandPalette = make("commandPalette", tr("&Command palette…"), "Ctrl+Shift+P",
+                          tr("Find anything that the window can do by a few letters"));
+    shortcuts = make("shortcuts", tr("&Keyboard shortcuts"), "F1", tr("All shortcuts, by menu"));
     about = make("about", tr("&About Driftscope"), "Ctrl+F1", tr("Version and licence"));
 }
 
@@ -182,7 +185,7 @@ void Actions::addMenus(QMainWindow& window, QMenu*& recent, QMenu*& view) {
     for (QAction* action : themes)
         theme->addAction(action);
 
-    window.menuBar()->addMenu(tr("&Help"))->addAction(about);
+    window.menuBar()->addMenu(tr("&Help"))->addActions({commandPalette, shortcuts, about});
 }
 
 } // namespace driftscope

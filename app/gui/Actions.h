@@ -36,7 +36,7 @@ struct Actions {
     std::vector<QAction*> scopes; ///< model, layers, tensors
     std::vector<QAction*> kinds;  ///< of heatmaps, in the order of HeatmapKind
     std::vector<QAction*> themes; ///< system, light, dark
-    QAction* about;
+    QAction *commandPalette, *shortcuts, *about;
 };
 
 } // namespace driftscope

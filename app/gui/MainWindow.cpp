@@ -44,14 +44,6 @@ fs::path toPath(const QString& string) {
     return string.toStdString();
 }
 
-QString duration(double seconds) {
-    if (seconds < 100)
-        return MainWindow::tr("%1 s left").arg(static_cast<int>(seconds + 0.5));
-    if (seconds < 6000)
-        return MainWindow::tr("%1 min left").arg(static_cast<int>(seconds / 60 + 0.5));
-    return MainWindow::tr("%1 h left").arg(seconds / 3600, 0, 'f', 1);
-}
-
 } // namespace
 
 MainWindow::MainWindow() {
@@ -311,23 +303,26 @@ void MainWindow::chooseExportFile() {
 void MainWindow::exportTo(const QString& file) {
     try {
         const ExportFormat format = exportFormat(toPath(file));
-        const QByteArray bytes = m_views->current()->exported(format, exportSize);
-        m_writers.start([this, file, bytes] {
-            MessageBar::Kind kind = MessageBar::Kind::Info;
-            QString what = tr("Saved %1").arg(file);
-            try {
-                writeWhole(toPath(file), bytes);
-            } catch (const ExportError& error) {
-                kind = MessageBar::Kind::Error;
-                what = text(error.what());
-            }
-            QMetaObject::invokeMethod(
-                this, [this, kind, what] { m_message->showMessage(kind, what); },
-                Qt::QueuedConnection);
-        });
+        writeInBackground(file, m_views->current()->exported(format, exportSize));
     } catch (const ExportError& error) {
         m_message->showMessage(MessageBar::Kind::Error, text(error.what()));
     }
+}
+
+/// Says in the message bar how it went.
+void MainWindow::writeInBackground(const QString& file, const QByteArray& bytes) {
+    m_writers.start([this, file, bytes] {
+        MessageBar::Kind kind = MessageBar::Kind::Info;
+        QString what = tr("Saved %1").arg(file);
+        try {
+            writeWhole(toPath(file), bytes);
+        } catch (const ExportError& error) {
+            kind = MessageBar::Kind::Error;
+            what = text(error.what());
+        }
+        QMetaObject::invokeMethod(
+            this, [this, kind, what] { m_message->showMessage(kind, what); }, Qt::QueuedConnection);
+    });
 }
 
 void MainWindow::fillReferences() {
@@ -412,7 +407,7 @@ void MainWindow::refreshStatusBar() {
         if (progress.twins > 0)
             parts << tr("%1 of %2 twins").arg(progress.twinsEnded).arg(progress.twins);
         if (progress.secondsLeft > 0)
-            parts << duration(progress.secondsLeft);
+            parts << timeLeft(progress.secondsLeft);
         parts << tr("%1 of %2 cores").arg(progress.coresInUse).arg(progress.cores);
     }
     parts << text(m_session->path().string());

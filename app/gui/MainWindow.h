@@ -79,6 +79,7 @@ private:
     void editBuiltIn(const QString& name);
     void runBuiltIn(const QString& name);
     void chooseExportFile();
+    void writeInBackground(const QString& file, const QByteArray& bytes);
     void chooseOpen(bool isFolder);
 
     void fillReferences();

@@ -2,6 +2,9 @@
 // How the window is built and wired: its parts are in MainWindow.cpp.
 #include "MainWindow.h"
 
+#include "CommandPalette.h"
+#include "Commands.h"
+
 #include "Icons.h"
 #include "MessageBar.h"
 #include "NewStudyDialog.h"
@@ -9,6 +12,7 @@
 #include "RunDetails.h"
 #include "RunsPanel.h"
 #include "RunText.h"
+#include "ShortcutSheet.h"
 #include "StartPage.h"
 #include "ViewArea.h"
 #include "Views.h"
@@ -18,6 +22,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDockWidget>
+#include <QFileDialog>
 #include <QEvent>
 #include <QLabel>
 #include <QMenu>
@@ -211,6 +216,29 @@ void MainWindow::connectActions() {
     for (std::size_t i = 0; i < m_actions.themes.size(); ++i)
         on(m_actions.themes[i],
            [this, choice = static_cast<WindowSettings::ThemeChoice>(i)] { chooseTheme(choice); });
+    on(m_actions.commandPalette, [this] {
+        auto* palette = findChild<CommandPalette*>();
+        if (!palette)
+            palette = new CommandPalette(this);
+        palette->model().setCommands(commandsOf(*menuBar(), CommandKind::Enabled),
+                                     [this](std::int64_t step) { m_selection.setStep(step); });
+        palette->popUp();
+    });
+    on(m_actions.shortcuts, [this] {
+        auto* sheet = new ShortcutSheet(commandsOf(*menuBar(), CommandKind::All), this);
+        sheet->setAttribute(Qt::WA_DeleteOnClose);
+        connect(sheet, &ShortcutSheet::saveRequested, this, [this](const QString& sheetText) {
+            auto* dialog = new QFileDialog(this, tr("Save the shortcuts"));
+            dialog->setAttribute(Qt::WA_DeleteOnClose);
+            dialog->setAcceptMode(QFileDialog::AcceptSave);
+            dialog->selectFile(QStringLiteral("driftscope-shortcuts.txt"));
+            connect(dialog, &QFileDialog::fileSelected, this, [this, sheetText](const QString& file) {
+                writeInBackground(file, sheetText.toUtf8());
+            });
+            dialog->open();
+        });
+        sheet->show();
+    });
     on(m_actions.about, [this] {
         QMessageBox::about(
             this, tr("About Driftscope"),

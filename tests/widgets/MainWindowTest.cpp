@@ -2,12 +2,16 @@
 // The whole window on real study folders, without any training.
 #include "MainWindow.h"
 
+#include "CommandPalette.h"
+#include "Commands.h"
 #include "CurvePlot.h"
 #include "HeatmapPlot.h"
 #include "RunsPanel.h"
+#include "ShortcutSheet.h"
 #include "support/TemporaryFolder.h"
 #include "support/TinyStudy.h"
 
+#include <QAbstractItemModelTester>
 #include <QAction>
 #include <QCheckBox>
 #include <QComboBox>
@@ -15,6 +19,7 @@
 #include <QImage>
 #include <QLabel>
 #include <QMenu>
+#include <QMenuBar>
 #include <QSet>
 #include <QSlider>
 #include <QTest>
@@ -99,6 +104,35 @@ TEST_F(MainWindowTest, AStudyFolderShowsItsRunsAndCurves) {
               QStringLiteral("3 of 3 runs · %1").arg(string(m_folder / "study")));
     EXPECT_EQ(find<QSlider>("stepSlider").maximum(), 2);
     EXPECT_EQ(find<QSlider>("stepSlider").value(), 2) << "follows the last step";
+}
+
+TEST_F(MainWindowTest, ThePaletteFindsAndRunsACommand) {
+    openStudy();
+    find<QAction>("commandPalette").trigger();
+    auto* palette = m_window.findChild<CommandPalette*>();
+    ASSERT_TRUE(palette);
+    CommandModel& model = palette->model();
+    const QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
+    model.setTyped(QStringLiteral("attrib"));
+    ASSERT_GT(model.rowCount(), 0);
+    model.run(0);
+    EXPECT_TRUE(find<QLabel>("attributionSentences").isVisible() || find<QWidget>("attributionPlot").isVisible());
+    model.setTyped(QStringLiteral("1"));
+    bool hasStep = false;
+    for (int row = 0; row < model.rowCount(); ++row)
+        if (model.data(model.index(row), Qt::DisplayRole).toString().contains(QStringLiteral("step 1"), Qt::CaseInsensitive)) {
+            model.run(row);
+            hasStep = true;
+            break;
+        }
+    EXPECT_TRUE(hasStep);
+    EXPECT_EQ(find<QSlider>("stepSlider").value(), 1);
+}
+
+TEST_F(MainWindowTest, TheShortcutSheetNamesEveryShortcut) {
+    const QString sheet = ShortcutSheet::asText(commandsOf(*m_window.menuBar(), CommandKind::All));
+    for (const char* name : {"newStudy", "run", "stop", "exportView", "commandPalette", "showLoss"})
+        EXPECT_TRUE(sheet.contains(find<QAction>(name).shortcut().toString(QKeySequence::NativeText))) << name;
 }
 
 // As `driftscope --view heatmap FILE` does.
