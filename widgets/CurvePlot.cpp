@@ -145,7 +145,8 @@ void CurvePlot::setView(CurveView view) {
     const bool isLog = m_view.isLogarithmic;
     const double floor = m_view.floor;
     m_zero = !isLog ? 0 : m_view.largest > 0 ? std::sqrt(m_view.smallest * floor) : floor * 10;
-    m_top = !isLog               ? m_view.largest + 0.12 * std::max(m_view.largest - m_view.lowest, 1e-300)
+    const double span = m_view.largest - m_view.lowest;
+    m_top = !isLog               ? m_view.largest + 0.12 * (span > 0 ? span : 1)
             : m_view.largest > 0 ? m_view.largest * std::pow(m_view.largest / floor, 0.1)
                                  : floor * 100;
     QCPAxis& y = *plot().yAxis;

@@ -6,6 +6,7 @@
 #include <qcustomplot.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace driftscope {
 
@@ -90,23 +91,18 @@ void DistributionPlot::setDistribution(Distribution distribution, std::size_t ru
 }
 
 void DistributionPlot::resetZoom() {
-    const auto fit = [](QCPAxisRect& rect, std::initializer_list<const Histogram*> histograms) {
-        double low = 0, high = 0;
+    const auto fit = [](QCPAxisRect& rect, const Histogram& bins, const Histogram& others) {
         std::uint64_t most = 1;
-        for (const Histogram* histogram : histograms) {
-            low = std::min(low == high ? histogram->low : low, histogram->low);
-            high = std::max(low == high ? histogram->high : high, histogram->high);
+        for (const Histogram* histogram : {&bins, &others})
             for (const std::uint64_t count : histogram->counts)
                 most = std::max(most, count);
-        }
-        const double pad = high > low ? 0.02 * (high - low) : std::max(std::abs(high) * 0.01, 1e-9);
-        rect.axis(QCPAxis::atBottom)->setRange(low - pad, high + pad);
+        const double width = bins.high - bins.low;
+        const double pad = width > 0 ? 0.02 * width : std::max(std::abs(bins.high) * 0.01, 1e-9);
+        rect.axis(QCPAxis::atBottom)->setRange(bins.low - pad, bins.high + pad);
         rect.axis(QCPAxis::atLeft)->setRange(0, 1.06 * static_cast<double>(most));
     };
-    fit(*m_upper, {&m_distribution.run});
-    if (!m_distribution.referenceName.empty())
-        fit(*m_upper, {&m_distribution.run, &m_distribution.reference});
-    fit(*m_lower, {&m_distribution.difference});
+    fit(*m_upper, m_distribution.run, m_distribution.reference);
+    fit(*m_lower, m_distribution.difference, {});
     scheduleReplot();
 }
 
@@ -135,13 +131,9 @@ QString DistributionPlot::readoutAt(QPoint point) {
 }
 
 void DistributionPlot::applyTheme() {
-    for (QCPAxisRect* rect : {m_upper, m_lower}) {
-        rect->setupFullAxesBox();
-        for (const auto side : {QCPAxis::atTop, QCPAxis::atRight})
-            rect->axis(side)->setVisible(false);
+    for (QCPAxisRect* rect : {m_upper, m_lower})
         for (const auto side : {QCPAxis::atBottom, QCPAxis::atLeft})
             styleAxis(*rect->axis(side));
-    }
     const auto paint = [](QCPGraph& graph, QColor color, Qt::PenStyle style) {
         graph.setPen(QPen(color, 2, style));
         color.setAlphaF(0.18F);

@@ -9,7 +9,7 @@ namespace driftscope {
 namespace {
 
 constexpr int matched = 4;
-constexpr int inARow = 8;
+constexpr int inARow = 11; ///< more than atWord: a whole word goes before initials
 constexpr int atWord = 10;
 constexpr int atBeginning = 6;
 constexpr int none = std::numeric_limits<int>::min() / 2;
@@ -26,6 +26,8 @@ std::optional<int> fuzzyScore(const QString& typed, const QString& text) {
     letters.removeIf([](QChar letter) { return letter.isSpace(); });
     if (letters.isEmpty())
         return 0;
+    if (text.isEmpty())
+        return std::nullopt;
     const QString lower = text.toLower();
     if (lower.size() != text.size()) // a few capitals have small forms of two letters
         return lower.contains(letters) ? std::optional(matched) : std::nullopt;
@@ -49,7 +51,7 @@ std::optional<int> fuzzyScore(const QString& typed, const QString& text) {
         best = std::move(next);
     }
     const int score = *std::ranges::max_element(best);
-    if (text.isEmpty() || score <= none)
+    if (score <= none)
         return std::nullopt;
     return score - static_cast<int>(text.size()) / 8;
 }

@@ -23,7 +23,8 @@ protected:
 
 private:
     QStringList m_words;
-    QCollator m_collator; ///< "thr 2" before "thr 10"
+    /// "thr 2" before "thr 10", which the C locale can't.
+    QCollator m_collator{QLocale(QLocale::English)};
 };
 
 } // namespace driftscope

@@ -49,7 +49,6 @@ RunsPanel::RunsPanel(QWidget* parent)
     m_view->setIndentation(14);
     m_view->setIconSize(QSize(swatchPixels, swatchPixels));
     m_view->setItemDelegateForColumn(RunTreeModel::Progress, new ProgressDelegate(m_view));
-    m_view->setSelectionMode(QAbstractItemView::ExtendedSelection);
     // The last column takes what is left; where nothing is, the tree scrolls and cuts no text.
     m_view->header()->setSectionResizeMode(QHeaderView::ResizeToContents);
     // A third click gives the study's own order back.
@@ -67,8 +66,6 @@ RunsPanel::RunsPanel(QWidget* parent)
                 if (run.isValid())
                     emit runSelected(run.toInt());
             });
-    connect(m_view->selectionModel(), &QItemSelectionModel::selectionChanged, this,
-            &RunsPanel::markedRunsChanged);
 
     auto* row = new QHBoxLayout;
     row->addWidget(m_filterEdit, 1);
@@ -118,21 +115,6 @@ std::optional<std::size_t> RunsPanel::selectedRun() const {
     return run.isValid() ? std::optional(static_cast<std::size_t>(run.toInt())) : std::nullopt;
 }
 
-std::vector<std::size_t> RunsPanel::markedRuns() const {
-    QModelIndexList rows = m_view->selectionModel()->selectedRows();
-    std::ranges::sort(rows, {}, [this](const QModelIndex& index) {
-        return std::pair(m_view->visualRect(index).top(), index.row());
-    });
-    const std::optional<std::size_t> first = selectedRun();
-    std::vector<std::size_t> runs;
-    for (const QModelIndex& index : rows)
-        if (const QVariant run = index.data(RunTreeModel::RunRole); run.isValid())
-            runs.push_back(static_cast<std::size_t>(run.toInt()));
-    if (const auto at = first ? std::ranges::find(runs, *first) : runs.end(); at != runs.end())
-        std::rotate(runs.begin(), at, at + 1);
-    return runs;
-}
-
 void RunsPanel::setTheme(const Theme& theme) {
     m_model->setTheme(theme);
     m_view->setPalette(checkMarkPalette(theme));
@@ -143,10 +125,6 @@ void RunsPanel::focusFilter() {
 }
 
 void RunsPanel::addMenuAction(QAction* action) {
-    if (!action) {
-        action = new QAction(m_view);
-        action->setSeparator(true);
-    }
     m_view->addAction(action);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The runs tree with its filter, sorted by a click on a column, grouped by an axis. The current row
-// is the selected run; several rows can be marked for what is done with several.
+// is the selected run.
 #pragma once
 
 #include "RunTreeModel.h"
@@ -24,18 +24,15 @@ public:
     [[nodiscard]] RunTreeModel& model() const { return *m_model; }
     void setSelectedRun(std::optional<std::size_t> run);
     [[nodiscard]] std::optional<std::size_t> selectedRun() const;
-    /// Those whose rows are marked, the selected run first, the others as they stand in the tree.
-    [[nodiscard]] std::vector<std::size_t> markedRuns() const;
     /// As RunTreeModel::setGrouping, shown in the choice beside the filter.
     void setGrouping(const std::optional<std::string>& axis);
     void setTheme(const Theme& theme);
     void focusFilter();
-    /// Shown in the tree's context menu; nullptr: a separator.
+    /// Shown as the tree's context menu.
     void addMenuAction(QAction* action);
 
 signals:
     void runSelected(int run);
-    void markedRunsChanged();
 
 private:
     void fillGroupings();

@@ -44,7 +44,7 @@ QByteArray AttributionPage::exported(ExportFormat format, QSize size) const {
 
 void AttributionPage::resultsChanged(bool isOther) {
     if (isOther)
-        m_finished = 0;
+        m_finished.reset();
 }
 
 /// Only finished runs count, so that nothing is compared again while others go on.

@@ -6,6 +6,7 @@
 #include "LatestTask.h"
 #include "ViewPage.h"
 
+#include <optional>
 #include <stop_token>
 
 class QLabel;
@@ -36,7 +37,7 @@ private:
 
     HeatmapPlot* m_plot;
     QLabel* m_sentences;
-    std::size_t m_finished = 0; ///< runs that what is shown is made of
+    std::optional<std::size_t> m_finished; ///< how many runs what is shown is made of
     std::stop_source m_stop;    ///< of what the task compares, when the page goes
     LatestTask<Shown> m_task;
 };

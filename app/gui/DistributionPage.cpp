@@ -44,11 +44,9 @@ QByteArray DistributionPage::exported(ExportFormat format, QSize size) const {
 void DistributionPage::refresh() {
     const std::size_t run = selection().run().value_or(mostDivergentRun(*results(), metric()).value_or(0));
     const Scope scope = selection().scope().value_or(Scope{});
-    if (run >= results()->runs.size() || results()->runs[run].rows == 0) {
-        show({{}, run, tr("This run has recorded nothing yet.")});
-        return;
-    }
     m_task.request([results = results(), run, scope, step = selection().step()]() -> Shown {
+        if (run >= results->runs.size() || results->runs[run].rows == 0)
+            return {{}, run, tr("This run has recorded nothing yet.")};
         try {
             return {makeDistribution(*results, run, scope, step), run, {}};
         } catch (const std::exception& error) {

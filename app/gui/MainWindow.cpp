@@ -189,6 +189,7 @@ void MainWindow::takeResults() {
 
 void MainWindow::takeStatuses() {
     m_runs->model().setStatuses(m_session->statuses());
+    m_runs->model().setSecondsLeft(m_session->secondsLeft());
     refreshStatusBar();
 }
 

@@ -64,6 +64,7 @@ private:
     void addToggle(QAction* toggle, const QString& name, const char* shortcut);
     void connectActions();
     void connectSelection();
+    void showPalette();
     void applyTheme();
     void chooseTheme(WindowSettings::ThemeChoice choice);
 

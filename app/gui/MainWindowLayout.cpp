@@ -17,13 +17,14 @@
 #include "ViewArea.h"
 #include "Views.h"
 
+#include "analysis/Twins.h"
 #include "recording/Version.h"
 
 #include <QApplication>
 #include <QComboBox>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QEvent>
+#include <QFileDialog>
 #include <QLabel>
 #include <QMenu>
 #include <QMessageBox>
@@ -216,14 +217,7 @@ void MainWindow::connectActions() {
     for (std::size_t i = 0; i < m_actions.themes.size(); ++i)
         on(m_actions.themes[i],
            [this, choice = static_cast<WindowSettings::ThemeChoice>(i)] { chooseTheme(choice); });
-    on(m_actions.commandPalette, [this] {
-        auto* palette = findChild<CommandPalette*>();
-        if (!palette)
-            palette = new CommandPalette(this);
-        palette->model().setCommands(commandsOf(*menuBar(), CommandKind::Enabled),
-                                     [this](std::int64_t step) { m_selection.setStep(step); });
-        palette->popUp();
-    });
+    on(m_actions.commandPalette, [this] { showPalette(); });
     on(m_actions.shortcuts, [this] {
         auto* sheet = new ShortcutSheet(commandsOf(*menuBar(), CommandKind::All), this);
         sheet->setAttribute(Qt::WA_DeleteOnClose);
@@ -246,6 +240,32 @@ void MainWindow::connectActions() {
                "<p>Free software under the GNU General Public License, version 3 or later.")
                 .arg(text(generatorName())));
     });
+}
+
+/// Beside the menus' actions it has the metrics, the runs and the steps.
+void MainWindow::showPalette() {
+    auto* palette = findChild<CommandPalette*>();
+    if (!palette)
+        palette = new CommandPalette(this);
+    std::vector<Command> commands = commandsOf(*menuBar(), CommandKind::Enabled);
+    if (m_session) {
+        for (int i = 0; i < m_metrics->count(); ++i)
+            commands.push_back({m_metrics->itemText(i), tr("Metric"), {},
+                                m_metrics->itemData(i, Qt::ToolTipRole).toString(), [this, i] {
+                                    m_metrics->setCurrentIndex(i);
+                                    setMetric(i);
+                                }});
+        const StudyResults& results = *m_session->results();
+        for (std::size_t run = 0; run < results.runs.size(); ++run)
+            if (!isBesideItsRun(results, run))
+                commands.push_back({runName(results, run), tr("Run"), {}, tr("Select this run in all views"),
+                                    [this, run] { m_selection.setRun(run); }});
+    }
+    palette->model().setCommands(std::move(commands), [this](std::int64_t step) {
+        if (const auto after = std::ranges::upper_bound(m_steps, step); after != m_steps.begin())
+            m_selection.setStep(*(after - 1));
+    });
+    palette->popUp();
 }
 
 void MainWindow::connectSelection() {

@@ -116,6 +116,7 @@ void StudySession::start(std::vector<std::size_t> runs) {
             .worker = findWorker(), .cores = availableCores(), .runs = std::move(runs)};
         m_clock.start();
         m_statuses.clear();
+        m_beginnings.clear();
         m_manager = std::make_unique<RunManager>(m_results->folder, options, [this] {
             if (!m_isDrainQueued.exchange(true))
                 QMetaObject::invokeMethod(this, &StudySession::drain, Qt::QueuedConnection);
@@ -132,6 +133,12 @@ void StudySession::drain() {
         return;
     const bool isDone = m_manager->isDone();
     for (RunStatus& status : m_manager->changes()) {
+        if (status.state == RunState::Running && status.steps > 0 &&
+            !m_beginnings.contains(status.run)) {
+            Beginning& beginning = m_beginnings[status.run];
+            beginning.clock.start();
+            beginning.step = status.step;
+        }
         const auto known = std::ranges::find(m_statuses, status.run, &RunStatus::run);
         (known == m_statuses.end() ? m_statuses.emplace_back() : *known) = std::move(status);
     }
@@ -210,6 +217,20 @@ StudySession::Progress StudySession::progress() const {
             static_cast<double>(m_clock.elapsed()) / 1000 * (total - done) / done;
     }
     return progress;
+}
+
+std::map<std::size_t, double> StudySession::secondsLeft() const {
+    std::map<std::size_t, double> seconds;
+    for (const RunStatus& status : m_statuses) {
+        const auto beginning = m_beginnings.find(status.run);
+        if (!isRunning() || status.state != RunState::Running || beginning == m_beginnings.end() ||
+            status.step <= beginning->second.step)
+            continue;
+        seconds[status.run] = static_cast<double>(beginning->second.clock.elapsed()) / 1000 *
+                              static_cast<double>(status.steps - status.step) /
+                              static_cast<double>(status.step - beginning->second.step);
+    }
+    return seconds;
 }
 
 } // namespace driftscope

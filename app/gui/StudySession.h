@@ -13,6 +13,7 @@
 #include <QTimer>
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -62,6 +63,8 @@ public:
         int cores = 0;
     };
     [[nodiscard]] Progress progress() const;
+    /// Of each run in flight, by position, as soon as it can be told.
+    [[nodiscard]] std::map<std::size_t, double> secondsLeft() const;
 
 signals:
     void opened();
@@ -83,7 +86,12 @@ private:
     void drain();
 
     Results m_results;
+    struct Beginning {
+        QElapsedTimer clock;
+        std::int64_t step = 0;
+    };
     std::vector<RunStatus> m_statuses;
+    std::map<std::size_t, Beginning> m_beginnings; ///< when runs in flight were first heard of
     StudyInput m_input;
     bool m_hasOpenedExisting = false;
     QElapsedTimer m_clock;

@@ -74,7 +74,12 @@ std::vector<Pair> chosen(const std::vector<Pair>& pairs) {
     return some;
 }
 
+/// Of two runs of one model.
 bool haveEqualBits(const RunReader& run, const RunReader& reference) {
+    std::vector<std::size_t> positions; // of the run's tensors in the reference
+    for (const TensorInfo& tensor : run.parameters())
+        positions.push_back(static_cast<std::size_t>(
+            std::ranges::find(reference.parameters(), tensor.name, &TensorInfo::name) - reference.parameters().begin()));
     const auto steps = run.steps(), others = reference.steps();
     const auto rows = static_cast<std::size_t>(run.progress().rows);
     const auto referenceRows = static_cast<std::size_t>(reference.progress().rows);
@@ -84,7 +89,7 @@ bool haveEqualBits(const RunReader& run, const RunReader& reference) {
             continue;
         }
         for (std::size_t tensor = 0; tensor < run.parameters().size(); ++tensor)
-            if (run.weightDigest(tensor, i) != reference.weightDigest(tensor, j))
+            if (run.weightDigest(tensor, i) != reference.weightDigest(positions[tensor], j))
                 return false;
         ++i;
         ++j;
@@ -110,7 +115,7 @@ std::vector<PairResult> compareAll(const std::vector<Pair>& pairs, const Readers
         for (std::size_t i = next++; i < pairs.size() && !stop.stop_requested(); i = next++) {
             try {
                 results[i] = compare(*readers[pairs[i].run], *readers[pairs[i].reference]);
-            } catch (const RecordingError&) { // a damaged row: this pair tells nothing
+            } catch (const RecordingError&) { // a damaged row, or two models: this pair tells nothing
                 results[i] = {};
             }
         }

@@ -65,7 +65,7 @@ std::vector<double> differencesOf(const TensorPair& tensor) {
 Distribution makeDistribution(const StudyResults& results, std::size_t run, const Scope& scope, std::int64_t step,
                               std::size_t bins) {
     const RowPair pair(results, run, step);
-    const std::vector<std::size_t> tensors = pair.tensorsOf(scope);
+    const std::vector<std::size_t> tensors = tensorsOf(pair.tensors(), scope);
     if (tensors.empty())
         throw RecordingError(fmt::format("{}: has no {}", runTitle(results.runs[run]), scopeTitle(scope)));
     Distribution distribution;

@@ -195,6 +195,17 @@ std::vector<Scope> scopesOf(std::span<const TensorInfo> tensors) {
     return scopes;
 }
 
+std::vector<std::size_t> tensorsOf(std::span<const TensorInfo> tensors, const Scope& scope) {
+    std::vector<std::size_t> found;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+        const std::string& name = tensors[i].name;
+        if (scope.kind == ScopeKind::Model || (scope.kind == ScopeKind::Tensor && name == scope.name) ||
+            (scope.kind == ScopeKind::Layer && layerOf(name) == scope.name))
+            found.push_back(i);
+    }
+    return found;
+}
+
 RowMeasurement measureRow(std::span<const TensorInfo> tensors, std::span<const TensorRow> run,
                           std::span<const TensorRow> reference, bool hasPercentiles) {
     const std::vector<std::string> layerNames = layersOf(tensors);

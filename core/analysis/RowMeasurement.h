@@ -25,6 +25,9 @@ struct Scope {
 /// The model first, then layers in the order of the model, then tensors.
 std::vector<Scope> scopesOf(std::span<const TensorInfo> tensors);
 
+/// Positions of the tensors that belong to a scope, rising.
+std::vector<std::size_t> tensorsOf(std::span<const TensorInfo> tensors, const Scope& scope);
+
 struct RowMeasurement {
     std::array<std::vector<double>, metricCount> values; ///< per metric, per scope
     std::array<std::uint64_t, ulpBinCount> ulpHistogram{}; ///< of the model

@@ -35,17 +35,6 @@ RowPair::RowPair(const StudyResults& results, std::size_t run, std::int64_t step
     m_referenceRow = m_reference ? referenceRows - 1 : 0;
 }
 
-std::vector<std::size_t> RowPair::tensorsOf(const Scope& scope) const {
-    std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < m_run.parameters().size(); ++i) {
-        const std::string& name = m_run.parameters()[i].name;
-        if (scope.kind == ScopeKind::Model || (scope.kind == ScopeKind::Tensor && name == scope.name) ||
-            (scope.kind == ScopeKind::Layer && layerOf(name) == scope.name))
-            found.push_back(i);
-    }
-    return found;
-}
-
 TensorPair RowPair::tensor(std::size_t position) const {
     TensorPair pair{m_run.parameters()[position], valuesOf(m_run.weights(position, m_row)), {}};
     if (!m_reference)

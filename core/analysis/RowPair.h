@@ -6,7 +6,7 @@
 #include "recording/RunReader.h"
 
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 namespace driftscope {
@@ -30,9 +30,8 @@ public:
     /// Whole tensors, or a sample of them; throws as weights() does where only digests are kept.
     [[nodiscard]] bool isSample() const { return m_run.weightsLevel() == WeightsLevel::Sample; }
 
-    /// Positions of the run's tensors that belong to a scope, in the order of the model.
-    [[nodiscard]] std::vector<std::size_t> tensorsOf(const Scope& scope) const;
-    /// Throws RecordingError where values are not kept, or the reference keeps others.
+    [[nodiscard]] std::span<const TensorInfo> tensors() const { return m_run.parameters(); }
+    /// Of the run, by its position. Throws RecordingError where values are not kept, or the reference keeps others.
     [[nodiscard]] TensorPair tensor(std::size_t position) const;
 
 private:

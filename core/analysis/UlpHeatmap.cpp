@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 namespace driftscope {
 namespace {
@@ -15,7 +17,7 @@ using Counts = std::array<std::uint64_t, ulpBinCount>;
 
 struct Column {
     std::int64_t step;
-    Counts counts;
+    Counts counts; ///< all 0: values differ, and are not kept
 };
 
 /// "0 (equal)", "1", "2 – 3", …, "≥ 2^31".
@@ -28,7 +30,7 @@ std::string binLabel(std::size_t bin) {
         return fmt::format("≥ 2^{}", bin - 1);
     if (bin <= 10)
         return fmt::format("{} – {}", std::uint64_t{1} << (bin - 1), (std::uint64_t{1} << bin) - 1);
-    return fmt::format("2^{} – 2^{}", bin - 1, bin);
+    return fmt::format("2^{} – 2^{} − 1", bin - 1, bin);
 }
 
 /// Evenly chosen positions of `count`, the last one among them.
@@ -42,8 +44,11 @@ std::vector<std::size_t> chosenRows(std::size_t count, std::size_t most) {
 
 std::vector<Column> columnsOfModel(const RunComparison& comparison, std::size_t most) {
     std::vector<Column> columns;
-    for (const std::size_t row : chosenRows(comparison.rows(), most))
-        columns.push_back({comparison.steps[row], comparison.ulpHistograms[row]});
+    for (const std::size_t row : chosenRows(comparison.rows(), most)) {
+        // where only digests tell, the counts are of the tensors that are equal
+        const bool isKnown = !std::isnan(comparison.value(Metric::UlpMax, row, 0));
+        columns.push_back({comparison.steps[row], isKnown ? comparison.ulpHistograms[row] : Counts{}});
+    }
     return columns;
 }
 
@@ -52,16 +57,10 @@ std::vector<Column> readColumns(const StudyResults& results, const UlpChoice& ch
     const RunReader run(results.folder.runFile(result.config));
     const RunReader reference(results.folder.runFile(results.runs[*result.reference].config));
     std::vector<TensorInfo> tensors;
-    std::vector<std::pair<std::size_t, std::size_t>> positions;
-    for (std::size_t i = 0; i < run.parameters().size(); ++i) {
-        const TensorInfo& tensor = run.parameters()[i];
-        if (choice.scope.kind == ScopeKind::Tensor ? tensor.name != choice.scope.name
-                                                   : layerOf(tensor.name) != choice.scope.name)
-            continue;
-        const auto other = std::ranges::find(reference.parameters(), tensor.name, &TensorInfo::name);
-        if (other == reference.parameters().end())
-            continue;
-        tensors.push_back(tensor);
+    std::vector<std::pair<std::size_t, std::size_t>> positions; // in the run, and in the reference
+    for (const std::size_t i : tensorsOf(run.parameters(), choice.scope)) {
+        tensors.push_back(run.parameters()[i]);
+        const auto other = std::ranges::find(reference.parameters(), tensors.back().name, &TensorInfo::name);
         positions.emplace_back(i, static_cast<std::size_t>(other - reference.parameters().begin()));
     }
     const std::vector<std::int64_t>& steps = result.comparison->steps;
@@ -94,7 +93,8 @@ HeatmapView makeUlpHeatmap(const StudyResults& results, const UlpChoice& choice,
         return view;
     const RunResult& run = results.runs[choice.run];
     view.title = fmt::format("{}, {}", runTitle(run), scopeTitle(choice.scope));
-    view.valueTitle = fmt::format("share of elements, against {}", referenceTitle(results, choice.run));
+    view.valueTitle = fmt::format("share of {}elements, against {}", run.config.record.weights == "sample" ? "sampled " : "",
+                                  referenceTitle(results, choice.run));
     const std::vector<Column> columns = choice.scope.kind == ScopeKind::Model
                                             ? columnsOfModel(*run.comparison, choice.mostColumns)
                                             : readColumns(results, choice, stop);
@@ -115,7 +115,9 @@ HeatmapView makeUlpHeatmap(const StudyResults& results, const UlpChoice& choice,
             HeatmapCell cell;
             cell.run = choice.run;
             if (all == 0) {
-                cell.detail = fmt::format("step {}: how far is not kept", column.step);
+                cell.kind = CellKind::Nonfinite;
+                cell.value = std::numeric_limits<double>::quiet_NaN();
+                cell.detail = fmt::format("step {}: bits differ; how far is not kept", column.step);
             } else if (column.counts[bin] == 0) {
                 cell.detail = fmt::format("step {}, {} ULP: no element", column.step, binLabel(bin));
             } else {

@@ -12,10 +12,6 @@
 
 namespace driftscope {
 
-StudyTextError::StudyTextError(const std::string& source, int atLine, int atColumn, std::string what)
-    : StudyError(fmt::format("{}:{}:{}: {}", source, atLine, atColumn, what)), line(atLine), column(atColumn),
-      sentence(std::move(what)) {}
-
 std::string SettingSpec::axisKey() const {
     const SettingSpec* bare = nullptr;
     for (const std::string_view owner : {"train", "data", "model", "record"})

@@ -20,13 +20,6 @@ struct StudyError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The same with its place in a text: "source:line:column: what", lines and columns (characters) counted from 1.
-struct StudyTextError : StudyError {
-    StudyTextError(const std::string& source, int atLine, int atColumn, std::string what);
-    int line, column;
-    std::string sentence; ///< without the place
-};
-
 /// std::monostate: not set.
 using SettingValue = std::variant<std::monostate, bool, std::int64_t, double, std::string,
                                   std::vector<std::int64_t>, std::vector<double>>;
@@ -82,12 +75,6 @@ SettingValue parseValue(const SettingSpec& spec, std::string_view text);
 
 /// As parseValue reads it; reals with the fewest digits that give the same value back.
 std::string toText(const SettingValue& value);
-
-/// As a study file has it: text in quotes, lists in brackets; "" where not set.
-std::string toTomlText(const SettingValue& value);
-
-/// A key with a dot in quotes.
-std::string tomlKey(const std::string& key);
 
 /// ", did you mean "batch"?" for the nearest of the candidates, or "" if none is near.
 std::string didYouMean(std::string_view word, std::span<const std::string_view> candidates);

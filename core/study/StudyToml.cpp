@@ -2,10 +2,10 @@
 // study.toml in and out. Each message starts with file:line:column.
 #include "study/Study.h"
 
-#include "study/TomlValues.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#define TOML_EXCEPTIONS 1
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -73,16 +73,14 @@ public:
 
 private:
     [[noreturn]] void fail(const toml::source_region& where, const std::string& what) const {
-        throw StudyTextError(m_source.string(), static_cast<int>(where.begin.line),
-                             static_cast<int>(where.begin.column), what);
+        throw StudyError(
+            fmt::format("{}:{}:{}: {}", m_source.string(), where.begin.line, where.begin.column, what));
     }
 
     /// Runs `work` and puts the node's place before what a StudyError says.
     void at(const toml::node& node, const std::function<void()>& work) const {
         try {
             work();
-        } catch (const StudyTextError&) {
-            throw; // knows better
         } catch (const StudyError& error) {
             fail(node.source(), error.what());
         }
@@ -100,7 +98,7 @@ private:
             if (!spec)
                 fail(key.source(), fmt::format("unknown key \"{}\" in [{}]{}; keys: {}", key.str(), section,
                                                didYouMean(key.str(), keys), fmt::join(keys, ", ")));
-            at(node, [&] { spec->set(m_study.base, valueFromToml(*spec, node)); });
+            at(node, [&] { spec->set(m_study.base, value(*spec, node)); });
             m_study.named.insert(spec->axisKey());
         }
     }
@@ -160,11 +158,17 @@ private:
 
     /// One value, or an array of them.
     std::vector<SettingValue> readValues(const SettingSpec& spec, const toml::node& node) {
+        const bool isList = spec.type == SettingType::IntegerList || spec.type == SettingType::RealList;
         std::vector<SettingValue> values;
-        for (const toml::node* element : axisNodes(spec, node))
-            at(*element, [&] { values.push_back(valueFromToml(spec, *element)); });
-        if (values.empty())
-            fail(node.source(), fmt::format("axis {} has no values", spec.axisKey()));
+        const toml::array* array = node.as_array();
+        if (array && !(isList && !array->empty() && !array->front().is_array())) {
+            for (const toml::node& element : *array)
+                at(element, [&] { values.push_back(value(spec, element)); });
+            if (values.empty())
+                fail(node.source(), fmt::format("axis {} has no values", spec.axisKey()));
+        } else {
+            at(node, [&] { values.push_back(value(spec, node)); });
+        }
         return values;
     }
 
@@ -267,7 +271,7 @@ private:
                                                key.str(), didYouMean(key.str(), names),
                                                fmt::join(names, ", ")));
             SettingValue wanted;
-            at(entry, [&] { wanted = valueFromToml(settingOfAxis(axis->key), entry); });
+            at(entry, [&] { wanted = value(settingOfAxis(axis->key), entry); });
             if (std::ranges::find(axis->values, wanted) == axis->values.end())
                 fail(entry.source(),
                      fmt::format("reference {} = {} is not one of the axis's values", axis->key, toText(wanted)));
@@ -275,9 +279,77 @@ private:
         }
     }
 
+    static SettingValue value(const SettingSpec& spec, const toml::node& node) {
+        SettingValue result;
+        if (takesWords(spec) && node.is_string())
+            result = *node.value<std::string>();
+        else switch (spec.type) {
+        case SettingType::Boolean:
+            if (node.is_boolean())
+                result = *node.value<bool>();
+            break;
+        case SettingType::Integer:
+            if (node.is_integer())
+                result = *node.value<std::int64_t>();
+            break;
+        case SettingType::Real:
+            if (node.is_number())
+                result = *node.value<double>();
+            break;
+        case SettingType::Text:
+            if (node.is_string())
+                result = *node.value<std::string>();
+            break;
+        case SettingType::IntegerList: result = list<std::int64_t>(node); break;
+        case SettingType::RealList: result = list<double>(node); break;
+        }
+        if (std::holds_alternative<std::monostate>(result)) {
+            std::ostringstream shown;
+            shown << toml::node_view<const toml::node>(node);
+            throw StudyError(fmt::format("{} = {}: wrong type; {}", spec.key, shown.str(), spec.help));
+        }
+        checkValue(spec, result);
+        return result;
+    }
+
+    template <class Number>
+    static SettingValue list(const toml::node& node) {
+        std::vector<Number> numbers;
+        if (!node.is_array())
+            return {};
+        for (const toml::node& element : *node.as_array()) {
+            if (std::is_integral_v<Number> ? !element.is_integer() : !element.is_number())
+                return {};
+            numbers.push_back(*element.value<Number>());
+        }
+        return numbers;
+    }
+
     fs::path m_source;
     Study m_study;
 };
+
+std::string tomlText(const SettingValue& value) {
+    std::ostringstream out;
+    std::visit(
+        [&](const auto& v) {
+            using Value = std::decay_t<decltype(v)>;
+            if constexpr (std::is_arithmetic_v<Value> || std::is_same_v<Value, std::string>) {
+                out << toml::value<Value>(v);
+            } else if constexpr (!std::is_same_v<Value, std::monostate>) {
+                toml::array array;
+                for (const auto number : v)
+                    array.push_back(number);
+                out << array;
+            }
+        },
+        value);
+    return out.str();
+}
+
+std::string quoted(const std::string& key) {
+    return key.find('.') == std::string::npos ? key : fmt::format("\"{}\"", key);
+}
 
 } // namespace
 
@@ -297,18 +369,18 @@ Study readStudy(const fs::path& file) {
 
 std::string toToml(const Study& study) {
     std::string out = "[study]\n";
-    out += fmt::format("name = {}\n", toTomlText(study.name));
+    out += fmt::format("name = {}\n", tomlText(study.name));
     if (!study.description.empty())
-        out += fmt::format("description = {}\n", toTomlText(study.description));
+        out += fmt::format("description = {}\n", tomlText(study.description));
     if (!study.reference.empty()) {
         std::vector<std::string> pairs;
         for (const auto& [key, value] : study.reference)
-            pairs.push_back(fmt::format("{} = {}", tomlKey(key), toTomlText(value)));
+            pairs.push_back(fmt::format("{} = {}", quoted(key), tomlText(value)));
         out += fmt::format("reference = {{ {} }}\n", fmt::join(pairs, ", "));
     }
     if (!study.groups.empty())
-        out += fmt::format("groups = [{}]\n", fmt::join(study.groups | std::views::transform(toTomlText), ", "));
-    out += fmt::format("twin = {}\ncontrol = {}\n", toTomlText(study.twin), study.control);
+        out += fmt::format("groups = [{}]\n", fmt::join(study.groups | std::views::transform(tomlText), ", "));
+    out += fmt::format("twin = {}\ncontrol = {}\n", tomlText(study.twin), study.control);
 
     std::string_view section;
     for (const SettingSpec& spec : settingSpecs()) {
@@ -317,7 +389,7 @@ std::string toToml(const Study& study) {
             continue;
         if (spec.section != section)
             out += fmt::format("\n[{}]\n", section = spec.section);
-        out += fmt::format("{} = {}\n", spec.key, toTomlText(value));
+        out += fmt::format("{} = {}\n", spec.key, tomlText(value));
     }
     const auto writeAxes = [&out](std::string_view title, const std::vector<Axis>& axes) {
         if (!axes.empty())
@@ -325,8 +397,8 @@ std::string toToml(const Study& study) {
         for (const auto& [key, values] : axes) {
             std::vector<std::string> texts;
             for (const SettingValue& value : values)
-                texts.push_back(toTomlText(value));
-            out += fmt::format("{} = [{}]\n", tomlKey(key), fmt::join(texts, ", "));
+                texts.push_back(tomlText(value));
+            out += fmt::format("{} = [{}]\n", quoted(key), fmt::join(texts, ", "));
         }
     };
     writeAxes("axes", study.axes);

@@ -6,8 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace driftscope {
 namespace {
 
@@ -42,6 +40,21 @@ TEST(UlpHeatmap, OfTheModelAndOfALayer) {
     EXPECT_EQ(values(layer.panels[0]), (std::vector<double>{0, 0, 0.5, 0, 0.5, 0, 1, 0.5, 0.5}));
     const HeatmapView tensor = makeUlpHeatmap(results, {.run = 1, .scope = {ScopeKind::Tensor, "out.bias"}});
     EXPECT_EQ(values(tensor.panels[0]), (std::vector<double>{1, 1, 1}));
+}
+
+// Of equal tensors a digest tells all, of the others nothing: no share can be told.
+TEST(UlpHeatmap, WhatIsNotKeptIsNotSaidToBeEqual) {
+    const test::TemporaryFolder folder;
+    const StudyFolder study = test::tinyStudy(folder / "s", "threads = [1, 2]\n[record]\nweights = \"digest\"");
+    test::writeRun(study.runFile(study.runs[0]), test::tinyRun(study.runs[0], 0));
+    test::writeRun(study.runFile(study.runs[1]), test::tinyRun(study.runs[1], 1));
+    const StudyResults results = loadResults(study);
+    const HeatmapPanel panel = makeUlpHeatmap(results, {.run = 1}).panels[0];
+    ASSERT_EQ(panel.cells.size(), 3U);
+    EXPECT_EQ(panel.cells[0].value, 1) << "step 0 is equal";
+    EXPECT_EQ(panel.cells[1].kind, CellKind::Nonfinite);
+    EXPECT_EQ(panel.cells[2].kind, CellKind::Nonfinite);
+    EXPECT_THROW(makeUlpHeatmap(results, {.run = 1, .scope = {ScopeKind::Layer, "fc1"}}), RecordingError);
 }
 
 TEST(UlpHeatmap, ThinnedStepsKeepTheLast) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The whole window on real study folders, without any training.
-#include "MainWindow.h"
+#include "WindowTest.h"
 
 #include "CommandPalette.h"
 #include "Commands.h"
 #include "CurvePlot.h"
 #include "HeatmapPlot.h"
+#include "Options.h"
 #include "RunsPanel.h"
 #include "ShortcutSheet.h"
-#include "support/TemporaryFolder.h"
+#include "ViewPage.h"
 #include "support/TinyStudy.h"
 
 #include <QAbstractItemModelTester>
@@ -37,7 +38,7 @@ QString string(const std::filesystem::path& path) {
     return QString::fromStdString(path.string());
 }
 
-class MainWindowTest : public testing::Test {
+class MainWindowTest : public test::WindowTest {
 protected:
     MainWindowTest() {
         const StudyFolder study = test::tinyStudy(m_folder / "study");
@@ -45,13 +46,6 @@ protected:
             test::writeRun(study.runFile(study.runs[i]),
                            test::tinyRun(study.runs[i], i == 2 ? 1e-3 : 0));
         m_window.show();
-    }
-    template <class Object>
-    Object& find(const char* name) {
-        Object* object = m_window.findChild<Object*>(QLatin1String(name));
-        if (!object)
-            throw std::runtime_error(std::string("the window has no ") + name);
-        return *object;
     }
     QString message() { return find<QLabel>("messageText").text(); }
     CurvePlot& curves() { return find<CurvePlot>("curvePlot"); }
@@ -66,9 +60,6 @@ protected:
             << message().toStdString();
     }
     void openStudy() { open({string(m_folder / "study")}, 2); }
-
-    test::TemporaryFolder m_folder;
-    MainWindow m_window;
 };
 
 TEST_F(MainWindowTest, EveryActionHasNameShortcutAndToolTip) {
@@ -127,6 +118,36 @@ TEST_F(MainWindowTest, ThePaletteFindsAndRunsACommand) {
         }
     EXPECT_TRUE(hasStep);
     EXPECT_EQ(find<QSlider>("stepSlider").value(), 1);
+}
+
+TEST_F(MainWindowTest, ThePaletteHasMetricsAndRuns) {
+    openStudy();
+    find<QAction>("commandPalette").trigger();
+    CommandModel& model = m_window.findChild<CommandPalette*>()->model();
+    const auto runFirst = [&](const char* typed, const char* place) {
+        model.setTyped(QString::fromUtf8(typed));
+        for (int row = 0; row < model.rowCount(); ++row)
+            if (model.index(row).data(CommandModel::PlaceRole).toString() == QLatin1String(place))
+                return model.run(row);
+        ADD_FAILURE() << typed << ": no " << place;
+    };
+    runFirst("cosine", "Metric");
+    EXPECT_TRUE(QTest::qWaitFor([&] { return curves().view().yTitle.starts_with("cosine distance"); }));
+    EXPECT_EQ(find<QComboBox>("metric").currentText(), QStringLiteral("cosine distance"));
+    runFirst("thr 3", "Run");
+    EXPECT_EQ(m_window.findChild<RunsPanel*>()->selectedRun(), 2U);
+}
+
+TEST_F(MainWindowTest, TheCommandLineKnowsEveryView) {
+    std::vector<std::string> ids;
+    for (const ViewPage* page : m_window.findChildren<ViewPage*>())
+        ids.push_back(page->info().id.toStdString());
+    ASSERT_GE(ids.size(), 6U);
+    for (const std::string& id : ids) {
+        const char* arguments[] = {"driftscope", "--view", id.c_str(), "f"};
+        const auto parsed = parseOptions(4, arguments);
+        EXPECT_TRUE(std::holds_alternative<Options>(parsed)) << id;
+    }
 }
 
 TEST_F(MainWindowTest, TheShortcutSheetNamesEveryShortcut) {

@@ -166,5 +166,35 @@ TEST_F(RunTreeModelTest, ATwinOpenedAsAFileHasItsRow) {
     EXPECT_EQ(m_model.checkedRuns().size(), 8U);
 }
 
+TEST_F(RunTreeModelTest, GroupsRunsByAnyAxisOrNone) {
+    m_model.setResults(m_results);
+    m_model.setData(m_model.indexOfRun(2), Qt::Unchecked, Qt::CheckStateRole);
+    m_model.setGrouping("threads");
+    ASSERT_EQ(m_model.rowCount(), 2);
+    EXPECT_EQ(m_model.index(0, 0).data().toString(), QStringLiteral("threads 1"));
+    EXPECT_EQ(text(2, RunTreeModel::Run), QStringLiteral("acc 2"));
+    m_model.setGrouping("");
+    EXPECT_EQ(m_model.rowCount(), 4);
+    EXPECT_EQ(text(2, RunTreeModel::Run), QStringLiteral("acc 2 · thr 1"));
+    EXPECT_EQ(m_model.indexOfRun(2).data(Qt::CheckStateRole), Qt::Unchecked) << "as it was";
+    m_model.setGrouping("optimizer");
+    EXPECT_EQ(m_model.rowCount(), 4) << "the study has no such axis";
+    EXPECT_EQ(m_model.axes(), (std::vector<std::string>{"accumulation", "threads"}));
+}
+
+TEST_F(RunTreeModelTest, TellsWhatIsLeftOfARunInFlight) {
+    m_model.setResults(m_results);
+    RunStatus status;
+    status.run = 3;
+    status.state = RunState::Running;
+    status.step = 1;
+    status.steps = 2;
+    m_model.setStatuses({status});
+    EXPECT_EQ(text(3, RunTreeModel::Progress), QStringLiteral("50 %"));
+    m_model.setSecondsLeft({{3, 12.2}, {2, 5}});
+    EXPECT_EQ(text(3, RunTreeModel::Progress), QStringLiteral("50 % · 12 s left"));
+    EXPECT_EQ(text(2, RunTreeModel::Progress), QStringLiteral("100 %")) << "it has ended";
+}
+
 } // namespace
 } // namespace driftscope

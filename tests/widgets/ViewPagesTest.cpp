@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The pages of single runs' values in the whole window, on real study folders.
-#include "MainWindow.h"
+#include "WindowTest.h"
 
 #include "CurvePlot.h"
 #include "DistributionPlot.h"
 #include "HeatmapPlot.h"
-#include "support/TemporaryFolder.h"
 #include "support/TinyStudy.h"
 
 #include <QAction>
@@ -23,7 +22,7 @@
 namespace driftscope {
 namespace {
 
-class ViewPagesTest : public testing::Test {
+class ViewPagesTest : public test::WindowTest {
 protected:
     /// thr 2 is identical to thr 1; thr 3 is off by `difference` in fc1.weight[0].
     void open(double difference) {
@@ -34,13 +33,6 @@ protected:
         m_window.openPaths({QString::fromStdString((m_folder / "study").string())});
         ASSERT_TRUE(QTest::qWaitFor([&] { return find<CurvePlot>("curvePlot").view().curves.size() == 2; }));
     }
-    template <class Object>
-    Object& find(const char* name) {
-        Object* object = m_window.findChild<Object*>(QLatin1String(name));
-        if (!object)
-            throw std::runtime_error(std::string("the window has no ") + name);
-        return *object;
-    }
     std::string exportedCsv() {
         const std::filesystem::path file = m_folder / "view.csv";
         std::filesystem::remove(file);
@@ -50,9 +42,6 @@ protected:
         text << std::ifstream(file).rdbuf();
         return text.str();
     }
-
-    test::TemporaryFolder m_folder;
-    MainWindow m_window;
 };
 
 TEST_F(ViewPagesTest, LossAndItsDifference) {
@@ -106,6 +95,22 @@ TEST_F(ViewPagesTest, AttributionRanksTheSettings) {
     ASSERT_EQ(panel.cells.size(), 3U);
     EXPECT_EQ(panel.cells[0].kind, CellKind::Value);
     EXPECT_EQ(panel.cells[2].kind, CellKind::Identical);
+}
+
+/// The pages refresh themselves by what has changed: another study is all other.
+TEST_F(ViewPagesTest, AnotherStudyLeavesNothingOfTheFirst) {
+    open(1);
+    m_window.showView(QStringLiteral("attribution"));
+    QLabel& sentences = find<QLabel>("attributionSentences");
+    ASSERT_TRUE(QTest::qWaitFor([&] { return !sentences.text().isEmpty(); }));
+    const StudyFolder other = test::tinyStudy(m_folder / "other", "seed = [1, 2]");
+    for (const RunConfig& run : other.runs)
+        test::writeRun(other.runFile(run), test::tinyRun(run, 0));
+    m_window.openPaths({QString::fromStdString((m_folder / "other").string())});
+    EXPECT_TRUE(QTest::qWaitFor([&] { return sentences.text() == QStringLiteral("seed changes no bit (1 pairs)."); }))
+        << sentences.text().toStdString();
+    m_window.showView(QStringLiteral("distributions"));
+    EXPECT_TRUE(QTest::qWaitFor([&] { return find<DistributionPlot>("distributionPlot").distribution().identical == 3; }));
 }
 
 } // namespace
